@@ -115,3 +115,8 @@ def test_unknown_evidence_is_not_found(site: Site) -> None:
     ):
         answer = httpx2.get(f"{base}/{path}")
         assert (answer.status_code, answer.json()["code"]) == (status, code)
+
+
+def test_a_word_file_is_called_one(site: Site) -> None:
+    answer = httpx2.get(f"{site.url}/api/v1/runs/{site.run}/report.docx", timeout=120)
+    assert answer.headers["content-type"].endswith("wordprocessingml.document")

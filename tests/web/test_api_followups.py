@@ -109,3 +109,10 @@ def test_an_edit_that_cannot_be_made_says_why_and_makes_no_run(
     told = (answer.json()["code"], step in answer.json()["detail"], "corrobora edit" in answer.text)
     assert told == (code, True, False), answer.text
     assert read(asked, "?limit=1")["runs"][0]["id"] == before
+
+
+def test_a_follow_up_can_be_waited_for_in_the_request_that_starts_it(asked: tuple[str, str]) -> None:
+    url = f"{asked[0]}/{asked[1]}/ask"
+    body = {"question": "How many lanes does the bridge carry?"}
+    answer = httpx2.post(url, json=body, headers={"Prefer": "wait=30"}, timeout=120)
+    assert (answer.headers["preference-applied"], answer.json()["status"]) == ("wait=30", "done")

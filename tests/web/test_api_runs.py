@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import socket
+import subprocess
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +20,7 @@ from tests.plugins.shell import DOCUMENTS, _fill
 from corrobora.config import Settings, load_settings
 
 QUESTION = "When was the bridge at Arnholm opened?"
+GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "serve.md"
 
 
 def ask(url: str, **more: Any) -> httpx2.Response:
@@ -53,6 +55,20 @@ def test_a_run_can_be_waited_for_in_the_request_that_starts_it(site: Site) -> No
     run = answer.json()
     assert answer.headers["location"] == run["links"]["self"] == f"/api/v1/runs/{run['id']}"
     wait_for_status(site.url, run["id"], "done")
+
+
+def test_the_commands_of_the_guide_do_what_it_says(own: Settings, tmp_path: Path) -> None:
+    """A newcomer copies them one after the other; each must succeed, and leave what the next one needs."""
+    blocks = re.findall(r"(?ms)^```bash\n(.*?)^```", GUIDE.read_text(encoding="utf-8"))
+    said = 'set -e\ncurl() { command curl -f "$@"; echo; }\n' + "".join(blocks)
+    with serve_settings(own) as url:
+        lines = said.replace("localhost:8765", url.removeprefix("http://"))
+        done = subprocess.run(["bash", "-c", lines], cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr + done.stdout[-2000:]
+        runs = httpx2.get(f"{url}/api/v1/runs", timeout=60).json()["runs"]
+    assert [(each["status"], each["relation"]) for each in runs] == [
+        *(("done", "edit"), ("done", ""), ("done", "ask"), ("done", ""))
+    ]
 
 
 def test_a_run_over_the_shipped_documents_has_its_id_before_they_are_read(own: Settings) -> None:

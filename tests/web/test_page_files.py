@@ -84,3 +84,29 @@ def test_more_files_than_one_form_may_hold_are_counted_and_not_called_broken(sit
     files = [("files", (f"{number}.md", b"# Text")) for number in range(201)]
     answer = httpx2.post(f"{site.url}/libraries/add", data={"name": "many"}, files=files, timeout=60)
     assert (answer.status_code, "Too many files" in answer.text) == (400, True)
+
+
+def read_token(client: httpx2.Client) -> str:
+    return client.get("/").text.partition('name="csrf" value="')[2].partition('"')[0]
+
+
+def test_a_refused_form_keeps_the_choices_and_the_name_that_were_made(site: Site) -> None:
+    with httpx2.Client(base_url=site.url, headers={"accept": "text/html"}) as client:
+        csrf = read_token(client)
+        chat = client.post("/chat", data={"question": "", "profile": "rounds", "library": "docs", "csrf": csrf}).text
+        files = [("files", ("picture.png", b"\x89PNG\r\n\x1a\n"))]
+        added = client.post("/libraries/add", data={"name": "pictures", "csrf": csrf}, files=files).text
+    assert re.search(r"<option selected>rounds<", chat)
+    assert re.search(r'name="library" value="docs" checked', chat)
+    assert 'id="name" name="name" value="pictures"' in added
+
+
+def test_a_passage_that_is_found_says_where_in_its_document_it_stands(site: Site) -> None:
+    with httpx2.Client(base_url=site.url, headers={"accept": "text/html"}) as client:
+        data = {"name": "places", "csrf": read_token(client)}
+        prices = "".join(f"A ticket to Lund costs {price} crowns on day {price}. " for price in range(60))
+        text = f"# Ferry\n\nIt sails from May.\n\n## Tickets\n\n{prices}\n\n## Season\n\nIt ends in June."
+        client.post("/libraries/add", data=data, files=[("files", ("ferry.md", text.encode()))])
+        found = client.get("/libraries/places", params={"search": "ticket to Lund"}).text
+        client.post("/libraries/places/remove", data=data)
+    assert re.search(r"<strong>Ferry</strong> <span[^>]*>Tickets</span>", found)

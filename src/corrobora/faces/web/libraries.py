@@ -27,7 +27,7 @@ from corrobora.app.libraries import list_documents as list_stored
 from corrobora.app.verification import verify_report as recheck_text
 from corrobora.config.profiles import list_presets, load_profile, resolve_profile
 from corrobora.domain.errors import UserError
-from corrobora.domain.evidence import Hit
+from corrobora.domain.evidence import Hit, PassageId
 from corrobora.domain.limits import LIMITS
 from corrobora.domain.run import DEMO
 from corrobora.faces.cli.verify import list_findings, summarize_recheck
@@ -42,6 +42,12 @@ async def search_library(workspace: Workspace, name: str, text: str, *, limit: i
     """Return the best passages of a library. Raises `UserError` `library_unknown`, or for a text without words."""
     await find_library(workspace, name)
     return await open_library(workspace, [name]).hybrid_search(parse_question(text, least=1).text, limit=limit)
+
+
+async def list_places(workspace: Workspace, name: str, hits: Sequence[Hit]) -> Mapping[PassageId, str]:
+    """Return where the passages of hits stand in their documents: the headings above them, or the page."""
+    found = await open_library(workspace, [name]).passages([hit.passage for hit in hits if hit.passage])
+    return {each.id: each.heading for each in found}
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,6 +48,7 @@ MEDIA_TYPES = {  # by the suffix of an export
     "json": "application/json",
     "zip": "application/zip",
     "pdf": "application/pdf",
+    "docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
     "bib": "application/x-bibtex",
     "ris": "application/x-research-info-systems",
 }

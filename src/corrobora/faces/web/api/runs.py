@@ -10,12 +10,13 @@ import hashlib
 import re
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Header, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
-from corrobora.app import runs
+from corrobora.app import Workspace, runs
 from corrobora.app.followups import Version, read_changes, read_outline
 from corrobora.app.followups import list_versions as list_report_versions
 from corrobora.domain.run import RunId, RunRow, RunStatus
@@ -67,28 +68,41 @@ async def find_named_run(
 NamedRun = Annotated[RunId | None, Depends(find_named_run)]
 
 
-@router.post("", status_code=202)
-async def create_run(
-    wanted: NewRun,
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Answers a call that let a run begin or go on: at once, or when the run has ended or waits for a person."""
+
+    workspace: Workspace
+    response: Response
+    prefer: str
+
+    async def tell(self, row: RunRow) -> RunInfo:
+        """Return the run, with its address in a header."""
+        if (wait := _WAIT.search(self.prefer)) is not None:
+            row = await service.wait_for_run(self.workspace, row.id, seconds=min(int(wait[1]), _MAX_WAIT_SECONDS))
+            self.response.headers["Preference-Applied"] = wait[0]
+        self.response.headers["Location"] = f"/api/v1/runs/{row.id}"
+        return describe_run(row)
+
+
+def make_answer(
     workspace: Opened,
     response: Response,
-    named: NamedRun,
     prefer: Annotated[
-        str | None, Header(max_length=200, description="`wait=SECONDS`, at most 30: wait for the end of the run.")
+        str | None, Header(max_length=200, description="`wait=SECONDS`, at most 30: wait until the run ends or waits.")
     ] = None,
-) -> RunInfo:
+) -> Answer:
+    """Return what answers this call."""
+    return Answer(workspace, response, prefer or "")
+
+
+RunAnswer = Annotated[Answer, Depends(make_answer)]
+
+
+@router.post("", status_code=202)
+async def create_run(wanted: NewRun, workspace: Opened, answer: RunAnswer, named: NamedRun) -> RunInfo:
     """Start a run and return at once; follow it by its events."""
-    row = await service.start_run(workspace, wanted, run=named)
-    wait = _WAIT.search(prefer or "")
-    if wait is not None:
-        row = await service.wait_for_run(workspace, row.id, seconds=min(int(wait[1]), _MAX_WAIT_SECONDS))
-        response.headers["Preference-Applied"] = wait[0]
-    return _tell_created(row, response)
-
-
-def _tell_created(row: RunRow, response: Response) -> RunInfo:
-    response.headers["Location"] = f"/api/v1/runs/{row.id}"
-    return describe_run(row)
+    return await answer.tell(await service.start_run(workspace, wanted, run=named))
 
 
 @router.get("")
@@ -120,17 +134,17 @@ async def remove_run(run: WholeRunName, workspace: Opened) -> None:
 
 @router.post("/{run}/ask", status_code=202)
 async def ask_run(
-    run: RunName, body: FollowUpQuestion, workspace: Opened, response: Response, named: NamedRun
+    run: RunName, body: FollowUpQuestion, workspace: Opened, answer: RunAnswer, named: NamedRun
 ) -> RunInfo:
     """Ask a follow-up question on the evidence of a run; its answer is a run of its own."""
     row = await stored_runs.ask_run(workspace, run, body.question, search=body.search, named=named)
-    return _tell_created(row, response)
+    return await answer.tell(row)
 
 
 @router.post("/{run}/update", status_code=202)
-async def update_run(run: RunName, workspace: Opened, response: Response, named: NamedRun) -> RunInfo:
+async def update_run(run: RunName, workspace: Opened, answer: RunAnswer, named: NamedRun) -> RunInfo:
     """Research the question of a run again, as a run of its own; `compare` then tells what changed."""
-    return _tell_created(await stored_runs.update_run(workspace, run, named=named), response)
+    return await answer.tell(await stored_runs.update_run(workspace, run, named=named))
 
 
 @router.get("/{run}/compare")
@@ -152,13 +166,13 @@ async def get_outline(run: RunName, workspace: Opened) -> OutlineInfo:
 
 
 @router.post("/{run}/edit", status_code=202)
-async def edit_run(run: RunName, body: EditBody, workspace: Opened, response: Response, named: NamedRun) -> RunInfo:
+async def edit_run(run: RunName, body: EditBody, workspace: Opened, answer: RunAnswer, named: NamedRun) -> RunInfo:
     """Edit the report of a run, as a run of its own: it waits with its changes unless they are accepted already."""
     wanted = stored_runs.request_edit(body.edits, body.feedback)
     row = await stored_runs.edit_run(
         workspace, run, wanted, accept=body.accept.strip(), version=body.version, named=named
     )
-    return _tell_created(row, response)
+    return await answer.tell(row)
 
 
 @router.get("/{run}/changes")
@@ -168,9 +182,9 @@ async def get_changes(run: RunName, workspace: Opened) -> dict[str, Any]:
 
 
 @router.post("/{run}/accept", status_code=202)
-async def accept_changes(run: RunName, body: Acceptance, workspace: Opened) -> RunInfo:
+async def accept_changes(run: RunName, body: Acceptance, workspace: Opened, answer: RunAnswer) -> RunInfo:
     """Make the version with those changes of a waiting edit that its reader accepts."""
-    return describe_run(await stored_runs.accept_edit(workspace, run, body.accept))
+    return await answer.tell(await stored_runs.accept_edit(workspace, run, body.accept))
 
 
 @router.get("/{run}/versions")
@@ -186,21 +200,21 @@ async def get_plan(run: RunName, workspace: Opened) -> dict[str, Any]:
 
 
 @router.put("/{run}/plan", status_code=202)
-async def replace_plan(run: RunName, body: PlanBody, workspace: Opened) -> RunInfo:
+async def replace_plan(run: RunName, body: PlanBody, workspace: Opened, answer: RunAnswer) -> RunInfo:
     """Put another plan in place of the one that waits; it is checked, proposed again and waits again."""
-    return describe_run(await service.replace_plan(workspace, run, body.plan))
+    return await answer.tell(await service.replace_plan(workspace, run, body.plan))
 
 
 @router.post("/{run}/authorize", status_code=202)
-async def authorize_run(run: RunName, body: Authorization, workspace: Opened) -> RunInfo:
+async def authorize_run(run: RunName, body: Authorization, workspace: Opened, answer: RunAnswer) -> RunInfo:
     """Authorize the waiting plan in the words of a person."""
-    return describe_run(await service.authorize(workspace, run, body.words))
+    return await answer.tell(await service.authorize(workspace, run, body.words))
 
 
 @router.post("/{run}/steer", status_code=202)
-async def steer_run(run: RunName, body: Hint, workspace: Opened) -> RunInfo:
+async def steer_run(run: RunName, body: Hint, workspace: Opened, answer: RunAnswer) -> RunInfo:
     """Give a run that pauses between two rounds a hint, and let it go on."""
-    return describe_run(await service.steer(workspace, run, body.hint))
+    return await answer.tell(await service.steer(workspace, run, body.hint))
 
 
 @router.get("/{run}/webhooks")
@@ -222,9 +236,9 @@ async def pause_run(run: RunName, workspace: Opened) -> RunInfo:
 
 
 @router.post("/{run}/resume", status_code=202)
-async def resume_run(run: RunName, workspace: Opened) -> RunInfo:
+async def resume_run(run: RunName, workspace: Opened, answer: RunAnswer) -> RunInfo:
     """Go on after a pause, an interruption or a failure; nothing that was answered is asked again."""
-    return describe_run(await service.resume(workspace, run))
+    return await answer.tell(await service.resume(workspace, run))
 
 
 @router.post("/{run}/finish", status_code=202)

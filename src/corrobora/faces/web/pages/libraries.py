@@ -38,11 +38,13 @@ async def _render_list(
     workspace: Workspace,
     error: CorroboraError | None = None,
     refused: Mapping[str, str] | None = None,
+    named: str = "",
 ) -> HTMLResponse:
     return render_page(
         request,
         "libraries.html",
         status=422 if error or refused else 200,
+        named=named,
         error=error,
         refused=refused,
         spaces=await libraries.list_libraries(workspace),
@@ -87,6 +89,7 @@ async def _render_library(  # noqa: PLR0913 - what the page may show
         hidden=max(0, len(documents) - _MAX_LISTED),
         search=search,
         hits=hits,
+        places=await libraries.list_places(workspace, name, hits),
         error=error,
         refused=refused,
         done=done,
@@ -103,11 +106,11 @@ async def add_files(request: Request, workspace: Opened, form: SentForm) -> Resp
     try:
         added = await libraries.add_documents(workspace, name, given)
     except CorroboraError as error:
-        return await _render_list(request, workspace, error)
+        return await _render_list(request, workspace, error, named=name)
     if not added.refused:
         return go_to(f"/libraries/{name}")
     if len(added.refused) == len(given):
-        return await _render_list(request, workspace, refused=added.refused)
+        return await _render_list(request, workspace, refused=added.refused, named=name)
     return await _render_library(request, workspace, name, refused=added.refused)
 
 

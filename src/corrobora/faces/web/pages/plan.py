@@ -26,6 +26,7 @@ from corrobora.policies.feasibility import find_overlaps
 
 Values = dict[str, Any]
 _FIELDS = ("title", "objective", "questions")
+_NEW = "New part"
 
 
 def edit_plan(plan: Mapping[str, Any], fields: Mapping[str, str], action: str) -> Values:
@@ -74,9 +75,14 @@ def _refuse(problem: str) -> UserError:
 
 
 def _set_fields(node: Values, fields: Mapping[str, str]) -> None:
-    """Write the fields of a form into a node; searches that were planned for another task are dropped."""
+    """Write the fields of a form into a node; searches that were planned for another task are dropped.
+
+    An only question that repeats the title changes with it: whoever names a new part need not write its name twice.
+    """
     given = {name: fields[f"{name}:{node['path']}"].strip() for name in _FIELDS if f"{name}:{node['path']}" in fields}
     changed = [name for name in ("title", "objective") if given.get(name, node[name]) != node[name]]
+    if "title" in changed and given.get("questions") == node["title"]:
+        given["questions"] = given["title"]
     for name in changed:
         node[name] = given[name]
     if "questions" in given:
@@ -97,7 +103,8 @@ def _add_child(node: Values) -> None:
         children.append({name: copy.deepcopy(node[name]) for name in moved if name in node})
         node |= {name: [] for name in ("sub_questions", "specs", "queries", "subjects", "sources") if name in node}
         node["angle"] = ""
-    children.append({"title": "New part", "objective": "Find evidence for this part."})
+    # Without a question of its own it would be given all those of the run.
+    children.append({"title": _NEW, "objective": "Find evidence for this part.", "sub_questions": [{"text": _NEW}]})
 
 
 def _remove_node(root: Values, path: str) -> None:

@@ -5,7 +5,7 @@ Knows the forms of a dialogue and of a new run. What may be asked for is checked
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any
 
@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from corrobora.app import Workspace
 from corrobora.app.dialogues import AUTHORIZATION_PHRASE, DialogueManager, first_message, open_dialogue
 from corrobora.app.followups import find_origins
-from corrobora.app.libraries import resolve_libraries
+from corrobora.app.libraries import SpaceInfo, resolve_libraries
 from corrobora.app.runs import resolve_profile
 from corrobora.app.wiring import list_usable_searches
 from corrobora.domain.errors import CorroboraError
@@ -106,7 +106,7 @@ async def _render_start(
         chosen=given.get("profile") or settings.profile,
         libraries=libraries,
         demo=DEMO if DEMO not in names else "",
-        checked=given.get("library", settings.libraries or suggest_libraries(recent, names)),
+        checked=given.get("library", list_checked(workspace, recent, libraries)),
         providers=list_providers(workspace),
         checked_providers=given.get("provider", settings.providers),
         settings=settings,
@@ -115,8 +115,11 @@ async def _render_start(
     )
 
 
-def suggest_libraries(recent: Sequence[RunRow], names: Collection[str]) -> Sequence[str]:
-    """Return the libraries that are checked first: those of the last run, else the only one, else the demo."""
+def list_checked(workspace: Workspace, recent: Sequence[RunRow], stored: Sequence[SpaceInfo]) -> Sequence[str]:
+    """Return the libraries that are checked first: those of the settings, else of the last run, else the only one."""
+    names = {space.name for space in stored}
+    if workspace.settings.libraries:
+        return workspace.settings.libraries
     for row in recent:
         if kept := [each for each in row.request.libraries if each in names]:
             return kept
@@ -226,8 +229,9 @@ async def show_dialogues(request: Request, workspace: Opened) -> HTMLResponse:
 
 
 async def _render_begin(
-    request: Request, workspace: Workspace, error: CorroboraError | None = None, said: str = ""
+    request: Request, workspace: Workspace, error: CorroboraError | None = None, given: Mapping[str, Any] | None = None
 ) -> HTMLResponse:
+    given = given or {}
     stored = await workspace.dialogues.list(limit=20)
     libraries = await list_libraries(workspace)
     return render_page(
@@ -235,14 +239,15 @@ async def _render_begin(
         "chat_begin.html",
         status=200 if error is None else 422,
         error=error,
-        said=said,
+        given=given,
         dialogues=[(each, first_message(each)) for each in stored],
         libraries=libraries,
         demo="" if any(space.name == DEMO for space in libraries) else DEMO,
         providers=list_providers(workspace),
         profiles=list_profiles(workspace),
-        chosen=_PROFILE,
-        settings=workspace.settings,
+        chosen=given.get("profile") or _PROFILE,
+        checked=given.get("library", list_checked(workspace, await workspace.runs.list(limit=_RECENT), libraries)),
+        checked_providers=given.get("provider", workspace.settings.providers),
     )
 
 
@@ -255,7 +260,7 @@ async def begin_dialogue(request: Request, workspace: Opened, form: SentForm) ->
         manager = open_dialogue(workspace, replace(asked, question="", libraries=spaces))
         await manager.say(form.text("question"))
     except CorroboraError as error:
-        return await _render_begin(request, workspace, error, form.text("question"))
+        return await _render_begin(request, workspace, error, _filled_fields(form))
     return go_to(f"/chat/{manager.id}")
 
 

@@ -156,6 +156,10 @@ async def choose_comparison(
         before, after = await service.read_run(workspace, a), await service.read_run(workspace, b)
         return go_to(f"/compare/{before.id}/{after.id}")
     rows = await workspace.runs.list(limit=200, statuses=[RunStatus.DONE])
+    later = await service.read_run(workspace, b) if b else next(iter(rows), None)
+    if later is not None:
+        rows = rows if any(row.id == later.id for row in rows) else [later, *rows]
+        a, b = a or views.suggest_earlier(rows, later), later.id
     return render_page(request, "reader/choose.html", rows=rows, a=a, b=b, marked=len(run), show=sanitize_text)
 
 

@@ -353,6 +353,18 @@ def describe_criteria(names: Sequence[str]) -> list[tuple[str, str, str]]:
     return [(name, name.replace("_", " ").capitalize(), _CRITERIA[name]) for name in names]
 
 
+def suggest_earlier(rows: Sequence[RunRow], later: RunRow) -> str:
+    """Return the run that another is compared with first, of rows that begin with the newest.
+
+    It is the one that the other follows, else the last before it, of the same question if there is one.
+    """
+    before = [row for row in rows if row.created_at < later.created_at]
+    followed = [row for row in before if row.id == later.request.previous]
+    alike = [row for row in before if row.request.question == later.request.question]
+    others = [row for row in rows if row.id != later.id]
+    return next((row.id for row in (*followed, *alike, *before, *others)), "")
+
+
 def split_parts(found: RunComparison) -> list[tuple[str, list[tuple[ChangeKind, list[ReportChange]]]]]:
     """Return the changes by part and kind; empty kinds are left out."""
     return [

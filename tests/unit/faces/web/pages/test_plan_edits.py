@@ -81,3 +81,16 @@ def test_what_the_plan_does_not_allow_is_refused(action: str) -> None:
     with pytest.raises(UserError) as refused:
         edit_plan(PLAN, {}, action)
     assert refused.value.code == "plan_edit"
+
+
+def test_a_new_part_asks_what_it_is_called_and_not_every_question_of_the_run() -> None:
+    """A part without a question of its own is given all those of the run."""
+    added = edit_plan(PLAN, {}, "add root")
+    part = added["root"]["children"][-1]
+    assert [each["text"] for each in part["sub_questions"]] == ["New part"]
+    part |= {"path": "root/3", "queries": []}
+    fields = {"title:root/3": "Cost", "questions:root/3": "New part"}
+    named = edit_plan(added, fields, "save")["root"]["children"][-1]
+    assert (named["title"], [each["text"] for each in named["sub_questions"]]) == ("Cost", ["Cost"])
+    own = edit_plan(added, fields | {"questions:root/3": "What does it cost?"}, "save")["root"]["children"][-1]
+    assert [each["text"] for each in own["sub_questions"]] == ["What does it cost?"]
