@@ -41,6 +41,7 @@ WISHES = ("reword", "add", "reword", "drop", "reword", "move", "add", "shorten",
 _OPENED = re.compile(r"(?m)^((?:- )?)\\(?=[-*+#>|])")  # how a sentence that begins with a sign opens a line
 _CITED = re.compile(r"(?<!\\)\[(\d{1,5})\](?!\(|:)")
 _CODE = re.compile(r"(?m)^## (?:Contradictions and changes|Gaps|Methodology|Account of checking|Sources)$")
+_FENCED = re.compile(r"(?ms)^```[^\n]*\n(.*?)^```$")
 _LABEL = re.compile(r"\s*\*\([^()]*\)\*")
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 
@@ -289,6 +290,9 @@ def _count_losses(name: str, wish: Wish, versions: tuple[Stored, Stored], told: 
         if f"[{number}] " not in said:
             tally.unsaid.append(f"{name}: reference [{number}]")
     dropped = {text for text in before.raw.values() if text not in after.raw.values()}
+    if wish.kind in ("shorten", "drop"):
+        code = Counter(_FENCED.findall(before.body)) - Counter(_FENCED.findall(after.body))
+        tally.unsaid += [f"{name}: code {each}" for each in code if _squeeze(each) not in _squeeze(said)]
     for text in dropped:
         words = _plain(text)
         if wish.kind in ("shorten", "drop") and _CITED.search(text) and _squeeze(words) not in _squeeze(said):
@@ -343,12 +347,8 @@ def print_figures(tally: Tally) -> None:
     print(f"the model wrote {model.written} texts: {len(model.broken)} broken, {model.cut} without their citations")
     print(f"done: {done} of {asked} ({done / asked:.1%}); changes outside the scope: {len(tally.outside)}")
     print(f"facts or citations lost unsaid: {len(tally.unsaid)}; losses that were listed and accepted: {tally.said}")
-    print(f"broken words in a report that no listed loss told: {len(tally.broken)}")
-    print(f"the same, confirmed by the model itself: {len(tally.confirmed)}")
-    print(
-        f"control, written anew: {told['broken']} of {told['sentences']} sentences broken, "
-        f"{told['uncited']} of {told['cited']} cited ones without their citations"
-    )
+    print(f"broken words that no listed loss told: {len(tally.broken)}; confirmed by the model: {len(tally.confirmed)}")
+    print(f"control: {told['broken']} of {told['sentences']} broken, {told['uncited']} of {told['cited']} uncited")
 
 
 def _plain(text: str) -> str:
@@ -374,22 +374,26 @@ def find_added(kept: Sequence[str], now: Mapping[str, str], *, backwards: bool) 
 def cut_lines(given: Stored, names: Collection[str]) -> list[str]:
     """Return the lines of a body without its status and without these sentences.
 
-    Bytes are compared, but for white space around what was cut. A line of code that leads in only what was cut goes.
+    Bytes are compared, but for white space around what was cut. Code that it led in, and what led it in, goes with it.
     """
-    body, at, leads = given.body, 0, set[str]()
+    body, at = given.body, 0
     for name, text in given.raw.items():
         start = body.index(text, at)
-        body = f"{body[:start]}\0{body[start + len(text) :]}" if name in names else body
+        cut = "\1" if _CITED.sub("", text).rstrip().endswith(":") else "\0"  # such a sentence leads in code
+        body = f"{body[:start]}{cut}{body[start + len(text) :]}" if name in names else body
         at = start + 1 if name in names else start + len(text)
     leads = {text for text in body.split("\n") if text.rstrip().endswith(":") and text not in given.raw.values()}
-    lines = list[str]()
+    lines, goes, fenced = list[str](), False, False
     for line in (each for each in body.split("\n") if each.strip() and not each.startswith("*Status")):
-        if "\0" in line and not line.strip(" -*+.0123456789)\0"):
-            if lines and lines[-1] in leads:
-                lines.pop()
+        if goes and (fenced or line.startswith("```") or not _CITED.sub("", line).strip()):
+            fenced ^= line.startswith("```")
             continue
-        lines.append(re.sub(r"\s*(?:\0\s*)+", " ", line).strip() if "\0" in line else line.rstrip())
-    return lines
+        cut = re.sub(r"\s*(?:[\0\1]\s*)+", " ", line)
+        gone = cut != line and not cut.strip(" -*+.0123456789)")
+        goes = gone or line.rstrip().endswith("\1")
+        lines += [] if gone else [cut.strip() if cut != line else line.rstrip()]
+    ends = [below in leads or below.startswith("#") for below in (*lines[1:], "#")]
+    return [line for line, end in zip(lines, ends, strict=True) if line not in leads or not end]
 
 
 if __name__ == "__main__":

@@ -110,7 +110,7 @@ def _note_request(url: str, own: str, faults: list[str]) -> None:
         faults.append(f"request: {url}")
 
 
-def press(target: Locator, hand: str) -> None:
+def press(target: Locator, hand: str = "keyboard") -> None:
     """Use a button, link or box with the mouse, or reach it by the Tab key and press a key."""
     if hand == "mouse":
         target.click()
@@ -120,7 +120,7 @@ def press(target: Locator, hand: str) -> None:
     target.page.keyboard.press("Space" if kind in ("checkbox", "radio") else "Enter")
 
 
-def check(box: Locator, hand: str) -> None:
+def check(box: Locator, hand: str = "keyboard") -> None:
     """Check a box that may be checked already."""
     if not box.is_checked():
         press(box, hand)
@@ -136,7 +136,7 @@ def focus_by_tab(target: Locator) -> None:
     pytest.fail("the Tab key does not reach it")
 
 
-def write(target: Locator, text: str, hand: str) -> None:
+def write(target: Locator, text: str, hand: str = "keyboard") -> None:
     """Fill a field: with the mouse and the keyboard, or with the keyboard alone."""
     if hand == "mouse":
         target.click()

@@ -87,19 +87,16 @@ def test_a_person_rates_a_report_beside_the_judge(
     assert json.dumps(after) == json.dumps(before)
 
 
-@pytest.mark.parametrize("hand", ["mouse", "keyboard"])
-def test_a_follow_up_question_becomes_a_run(
-    open_page: OpenPage, site: Site, reading: Mapping[str, str], hand: str
-) -> None:
+def test_a_follow_up_question_becomes_a_run(open_page: OpenPage, site: Site, reading: Mapping[str, str]) -> None:
     page = open_page(f"/runs/{reading['second']}/report", expected="422")  # for the question of nothing but spaces
-    write(page.get_by_label("Ask a follow-up question"), "   ", hand)
-    press(page.get_by_role("button", name="Ask", exact=True), hand)
+    write(page.get_by_label("Ask a follow-up question"), "   ")
+    press(page.get_by_role("button", name="Ask", exact=True))
     expect(page.get_by_role("alert")).to_be_visible()
-    write(page.get_by_label("Ask a follow-up question"), f"How long is the bridge at Arnholm, {hand}?", hand)
+    write(page.get_by_label("Ask a follow-up question"), "How long is the bridge at Arnholm?")
     with page.expect_navigation(url=re.compile("/runs/r_")):
-        press(page.get_by_role("button", name="Ask", exact=True), hand)
+        press(page.get_by_role("button", name="Ask", exact=True))
     request = run_aside(_read_request(site, page.url.rpartition("/")[2]))
-    assert (request.question, request.previous) == (f"How long is the bridge at Arnholm, {hand}?", reading["second"])
+    assert (request.question, request.previous) == ("How long is the bridge at Arnholm?", reading["second"])
     assert request.libraries == ("docs",)
     assert request.get_option(RequestOption.FOLLOW_UP) == "ask"
 
@@ -109,9 +106,8 @@ async def _read_request(site: Site, run: str) -> Request:
         return (await workspace.runs.get(run)).request
 
 
-@pytest.mark.parametrize("hand", ["mouse", "keyboard"])
 def test_the_changes_of_an_edit_are_shown_and_accepted_on_the_page(
-    open_page: OpenPage, site: Site, reading: Mapping[str, str], hand: str
+    open_page: OpenPage, site: Site, reading: Mapping[str, str]
 ) -> None:
     run = run_aside(_propose_edit(site, reading["hostile"]))
     page = open_page(f"/runs/{run}")
@@ -122,31 +118,30 @@ def test_the_changes_of_an_edit_are_shown_and_accepted_on_the_page(
     change = page.get_by_role("checkbox", name="drop 0.1")
     expect(change).to_be_checked()  # the reader named the sentence to be dropped
     expect(page.get_by_text("Loses statement: ")).to_be_visible()
-    press(change, hand)
+    press(change)
     expect(change).not_to_be_checked()
-    press(change, hand)
+    press(change)
     with page.expect_navigation():
-        press(page.get_by_role("button", name="Make the version with the marked changes"), hand)
+        press(page.get_by_role("button", name="Make the version with the marked changes"))
     expect(page.get_by_role("link", name="Read the report")).to_be_visible()
     page.goto(page.url.partition("#")[0] + "/report")
     assert "built in 1902" not in page.locator("article").inner_text().split("Sources")[0]
 
 
-@pytest.mark.parametrize("hand", ["mouse", "keyboard"])
 def test_an_edit_is_asked_for_on_the_page_and_waits_for_its_reader(
-    open_page: OpenPage, site: Site, reading: Mapping[str, str], hand: str
+    open_page: OpenPage, site: Site, reading: Mapping[str, str]
 ) -> None:
     page = open_page(f"/runs/{reading['hostile']}/report", expected="422")  # for the form without a mark
     summary = page.locator("summary").filter(has_text="Edit this report")
-    press(summary, hand)
+    press(summary)
     expect(page.get_by_label("What should change")).to_have_count(0)  # no model reads it here
-    press(page.get_by_role("button", name="Show the changes"), hand)
+    press(page.get_by_role("button", name="Show the changes"))
     expect(page.get_by_role("alert")).to_contain_text("mark sections and sentences")
-    press(summary, hand)
-    press(page.get_by_role("checkbox", name=re.compile("Drop: .*built in 1902")), hand)
+    press(summary)
+    press(page.get_by_role("checkbox", name=re.compile("Drop: .*built in 1902")))
     assert page.evaluate("window.owned") is None
     with page.expect_navigation(url=re.compile("/runs/r_")):
-        press(page.get_by_role("button", name="Show the changes"), hand)
+        press(page.get_by_role("button", name="Show the changes"))
     made = page.url.rpartition("/")[2]
     request = run_aside(_read_request(site, made))
     assert (request.previous, json.loads(request.edits)["edits"][0]["action"]) == (reading["hostile"], "drop")

@@ -1,4 +1,7 @@
-"""The working screens in Chromium: each one's main task with the mouse and with the keyboard alone."""
+"""The working screens in Chromium: each one's main task with the keyboard alone, and with the mouse where it does more.
+
+That no control is covered, which the mouse would miss, `test_keys_and_zoom` looks at for every screen.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,7 @@ def see(page: Page, text: str) -> None:
     expect(page.get_by_text(text, exact=False).first).to_be_visible(timeout=MINUTE)
 
 
-def ask(page: Page, question: str, hand: str, *, review: bool = False) -> None:
+def ask(page: Page, question: str, hand: str = "keyboard", *, review: bool = False) -> None:
     """Fill in the start page and send it."""
     write(page.get_by_label("Question"), question, hand)
     check(page.get_by_role("checkbox", name=re.compile("^docs")), hand)
@@ -84,33 +87,31 @@ def test_talk_with_the_manager_and_authorize(open_page: OpenPage, hand: str) -> 
     see(page, "its run")
 
 
-@HANDS
-def test_change_the_plan_and_authorize_it(open_page: OpenPage, hand: str) -> None:
+def test_change_the_plan_and_authorize_it(open_page: OpenPage) -> None:
     page = open_page("/", expected="422")  # for the words that are not the phrase
-    ask(page, CLEAR, hand, review=True)
-    press(page.get_by_role("link", name="Read and authorize the plan"), hand)
-    write(page.get_by_label("Sub-questions, one a line"), "When was the bridge at Arnholm opened?", hand)
-    press(page.get_by_role("button", name="Save the changes"), hand)
+    ask(page, CLEAR, review=True)
+    press(page.get_by_role("link", name="Read and authorize the plan"))
+    write(page.get_by_label("Sub-questions, one a line"), "When was the bridge at Arnholm opened?")
+    press(page.get_by_role("button", name="Save the changes"))
     expect(page.get_by_label("Sub-questions, one a line")).to_have_value("When was the bridge at Arnholm opened?")
-    write(page.get_by_label("Type"), "please", hand)
-    press(page.get_by_role("button", name="Authorize to execute"), hand)
+    write(page.get_by_label("Type"), "please")
+    press(page.get_by_role("button", name="Authorize to execute"))
     see(page, "does not authorize the plan")
     expect(page.get_by_role("alert")).to_be_focused()  # whoever sees nothing hears it, and goes on from there
     expect(page).to_have_title(re.compile("^Error: "))
-    write(page.get_by_label("Type"), PHRASE, hand)
-    press(page.get_by_role("button", name="Authorize to execute"), hand)
+    write(page.get_by_label("Type"), PHRASE)
+    press(page.get_by_role("button", name="Authorize to execute"))
     page.wait_for_url(re.compile(r"/runs/r_\w+$"))
     see(page, "Read the report")
     expect(page.locator("#coverage tbody tr")).to_have_count(1)
 
 
-@HANDS
-def test_whoever_adds_a_part_goes_on_at_its_title(open_page: OpenPage, hand: str) -> None:
+def test_whoever_adds_a_part_goes_on_at_its_title(open_page: OpenPage) -> None:
     page = open_page("/")
-    ask(page, CLEAR, hand, review=True)
-    press(page.get_by_role("link", name="Read and authorize the plan"), hand)
+    ask(page, CLEAR, review=True)
+    press(page.get_by_role("link", name="Read and authorize the plan"))
     with page.expect_navigation():
-        press(page.get_by_role("button", name="Add a part below").first, hand)
+        press(page.get_by_role("button", name="Add a part below").first)
     title = page.get_by_label("Title").and_(page.locator(":focus"))
     expect(title).to_have_value("New part")
     expect(title).to_be_in_viewport()
@@ -136,13 +137,12 @@ def test_a_plan_that_was_changed_and_is_authorized_unsaved_is_shown_first(open_p
     expect(page.locator("#coverage tbody tr")).to_have_count(1)
 
 
-@HANDS
-def test_pause_steer_and_finish_a_run_of_another_process(open_page: OpenPage, site: Site, hand: str) -> None:
+def test_pause_steer_and_finish_a_run_of_another_process(open_page: OpenPage, site: Site) -> None:
     """The run is worked on by a workspace of the test, not by the server; the page follows it by its events alone."""
     run = run_aside(_store_run(site))
     page = open_page(f"/runs/{run}")
     with page.expect_navigation():
-        press(page.get_by_role("button", name="Pause"), hand)
+        press(page.get_by_role("button", name="Pause"))
     see(page, "The run pauses after the round that it works on.")
     expect(page.get_by_role("button", name="Pause")).to_have_count(0)
     expect(page.locator("#budget")).not_to_contain_text("no language model was asked")  # one may still be asked
@@ -153,8 +153,8 @@ def test_pause_steer_and_finish_a_run_of_another_process(open_page: OpenPage, si
         1, timeout=5_000
     )  # screen readers hear it
     assert page.evaluate("window.stays") is True, "the page was loaded anew"
-    write(page.get_by_label("Hint for the next round"), "the ferry of Arnholm", hand)
-    press(page.get_by_role("button", name="Go on with the hint"), hand)
+    write(page.get_by_label("Hint for the next round"), "the ferry of Arnholm")
+    press(page.get_by_role("button", name="Go on with the hint"))
     see(page, "Read the report")
     expect(page.get_by_role("status").filter(has_text=re.compile("Complete|Partial"))).to_have_count(1, timeout=5_000)
 
@@ -212,11 +212,10 @@ def test_an_update_leaves_closed_what_was_closed(open_page: OpenPage, site: Site
     expect(page.locator("#tree li li").first).to_be_hidden()
 
 
-@HANDS
-def test_stop_a_run(open_page: OpenPage, site: Site, hand: str) -> None:
+def test_stop_a_run(open_page: OpenPage, site: Site) -> None:
     run = run_aside(_store_run(site))
     page = open_page(f"/runs/{run}")
-    press(page.get_by_role("button", name="Stop"), hand)
+    press(page.get_by_role("button", name="Stop"))
     expect(page.locator("#status .tag")).to_contain_text("ancelled", timeout=MINUTE)
 
 
@@ -232,24 +231,21 @@ async def _work(site: Site, run: str) -> None:
         await run_here(workspace, run)
 
 
-@HANDS
-def test_a_run_without_a_report_says_why_and_is_asked_again_or_removed(
-    open_page: OpenPage, site: Site, hand: str
-) -> None:
-    question = f"Which whales sing in the Gulf of Quell, {hand}?"
+def test_a_run_without_a_report_says_why_and_is_asked_again_or_removed(open_page: OpenPage, site: Site) -> None:
+    question = "Which whales sing in the Gulf of Quell?"
     run = run_aside(_run_question(site, question))
     page = open_page(f"/runs/{run}")
     expect(page.locator("#status .notice")).to_contain_text("Nothing answers the question.")
-    press(page.get_by_role("link", name="Read the report"), hand)
+    press(page.get_by_role("link", name="Read the report"))
     expect(page.locator("article")).to_contain_text("No sufficient evidence was found to answer the question.")
     expect(page.locator(".badges")).not_to_contain_text("0 of 0")
     page.go_back()
-    press(page.get_by_role("link", name="Ask again"), hand)
+    press(page.get_by_role("link", name="Ask again"))
     expect(page.get_by_label("Question")).to_have_value(question)
     expect(page.get_by_role("checkbox", name=re.compile("^docs"))).to_be_checked()
     page.goto(f"{site.url}/runs/{run}")
-    press(page.get_by_text("Remove this run"), hand)
-    press(page.get_by_role("button", name="Remove for good"), hand)
+    press(page.get_by_text("Remove this run"))
+    press(page.get_by_role("button", name="Remove for good"))
     page.wait_for_url("**/runs")
     assert page.request.get(f"{site.url}/runs/{run}").status == 404
 
@@ -294,18 +290,17 @@ def test_a_refused_question_is_no_failure(open_page: OpenPage, site: Site) -> No
     expect(page.get_by_label("docs", exact=False).first).to_be_checked()
 
 
-@HANDS
-def test_find_a_run(open_page: OpenPage, site: Site, hand: str) -> None:
+def test_find_a_run(open_page: OpenPage, site: Site) -> None:
     other = run_aside(_store_run(site))
     page = open_page("/runs")
     expect(page.locator(f"tbody a[href='/runs/{other}']")).to_be_visible()
     lines = page.locator("tbody time").evaluate_all("all => all.map(each => each.getClientRects().length)")
     assert set(lines) == {1}, "a date stands on one line"
-    write(page.get_by_label("Words of the question"), "NIST guidance on password rotation", hand)
-    press(page.get_by_role("button", name="Search"), hand)
+    write(page.get_by_label("Words of the question"), "NIST guidance on password rotation")
+    press(page.get_by_role("button", name="Search"))
     page.wait_for_url("**/runs?search=*")
     expect(page.locator("tbody tr")).to_have_count(1)
-    press(page.get_by_role("link", name=re.compile("How did NIST")), hand)
+    press(page.get_by_role("link", name=re.compile("How did NIST")))
     page.wait_for_url(f"**/runs/{site.run}")
     expect(page.get_by_role("link", name="Read the report")).to_be_visible()
 
@@ -358,20 +353,18 @@ def _drop_file(page: Page, file: Path) -> None:
     page.dispatch_event(".drop", "drop", {"dataTransfer": data})
 
 
-@HANDS
-def test_settings_and_doctor(open_page: OpenPage, hand: str) -> None:
+def test_settings_and_doctor(open_page: OpenPage) -> None:
     page = open_page("/")
-    press(page.get_by_role("link", name="Settings"), hand)
+    press(page.get_by_role("link", name="Settings"))
     expect(page.get_by_role("row", name=re.compile("^profile timed"))).to_be_visible()
-    press(page.get_by_role("link", name="Doctor"), hand)
+    press(page.get_by_role("link", name="Doctor"))
     expect(page.get_by_role("row", name=re.compile("^database"))).to_contain_text("ok")
 
 
-@HANDS
-def test_choose_the_appearance(open_page: OpenPage, hand: str) -> None:
+def test_choose_the_appearance(open_page: OpenPage) -> None:
     page = open_page("/runs")
     light = page.evaluate("getComputedStyle(document.body).backgroundColor + getComputedStyle(document.body).color")
-    press(page.get_by_role("button", name="Dark"), hand)
+    press(page.get_by_role("button", name="Dark"))
     expect(page.locator("html")).to_have_attribute("data-theme", "dark")
     dark = page.evaluate("getComputedStyle(document.body).backgroundColor + getComputedStyle(document.body).color")
     assert dark != light

@@ -48,6 +48,17 @@ def _read_passages(served: Shell, question: str, **files: str) -> str:
     return report.partition("## Passages near the question\n")[2].partition("\n## ")[0]
 
 
+def test_a_heading_that_asks_stays_in_one_line_above_its_passage(served: Shell) -> None:
+    """What follows the question mark was a sentence of its own: an edit cut the line, and it counted as uncited."""
+    asking = PUMP.replace("# Harbour pump", "# What of the pump? Winter notes")
+    printed = _read_passages(served, ASKED, pump_md=asking, boat_md=BOAT, **LESS)
+    assert "\nStated in What of the pump Winter notes:\n" in printed, printed
+    outline = json.loads(served("edit", "last", "--outline", "--json").out)
+    assert [each["text"] for each in outline["sentences"] if not each["cited"]] == []
+    checked = json.loads(served("verify", "last", "--json").out)
+    assert checked["cited"] == checked["statements"]
+
+
 def test_what_words_cannot_tell_is_printed_with_the_passage_that_was_found_first(served: Shell) -> None:
     """The opening told the sentences with most words of the question, in no order and without what is around them."""
     printed = _read_passages(served, ASKED, pump_md=PUMP, boat_md=BOAT, **LESS)

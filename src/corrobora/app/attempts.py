@@ -283,7 +283,7 @@ class RunAttempt:
                 library=library,
                 journal=journal,
                 clock=wiring.clock,
-                human=StoredHuman(workspace.runs, run, estimate),
+                human=StoredHuman(workspace.runs, run, estimate, profile.phrase),
                 estimate=estimate,
                 write=files.write,
                 seal=files.seal,

@@ -286,7 +286,7 @@ async def list_quotes(workspace: Workspace, stored: Document) -> list[StoredQuot
     return [StoredQuote(fact, start, end) for fact, _, start, end, quote in rows if stored.text[start:end] == quote]
 
 
-def select_passages(stored: Document, reference: PassageReference, *, around: int = 1) -> Sequence[CitedPassage]:
+def select_passages(stored: Document, reference: PassageReference) -> Sequence[CitedPassage]:
     """Return the named passage between its neighbours, or the first ones of a source.
 
     Raises `UserError` `passage_unknown` for a passage that the source has not.
@@ -299,5 +299,5 @@ def select_passages(stored: Document, reference: PassageReference, *, around: in
             next_step=f"Its first passages: corrobora source {reference.source}",
         )
     at = at or 0
-    chosen = stored.passages[max(0, at - around) : at + around + 1]
+    chosen = stored.passages[max(0, at - 1) : at + 2]
     return [cite_span(stored, each.id, each.heading, each.start, each.end) for each in chosen]

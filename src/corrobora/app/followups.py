@@ -10,7 +10,7 @@ import asyncio
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from corrobora.app.earlier_runs import ASK, UPDATE, WATCH, list_unchanged
 from corrobora.app.runs import YES, load_report, schedule_run, submit_run
@@ -70,6 +70,8 @@ async def require_report(workspace: Workspace, run: str) -> Report:
     return report
 
 
+Pairs: TypeAlias = tuple[tuple[str, str], ...]
+
 _AGAIN = {RequestOption.FOLLOW_UP.value: UPDATE, RequestOption.READ_AGAIN.value: YES}
 CHANGES_PROPOSED = "changes_proposed"  # the outcome of an edit that waits for its reader
 MAX_FEEDBACK_CHARS = 4_000
@@ -82,8 +84,10 @@ _ONE_ROUND = ("max_rounds", "1")  # of a question that may not search
 _NO_JUDGE = ("review.judge", "false")  # of an edit: a judge scores what a run has written itself
 
 
-def follow_request(row: RunRow, overrides: tuple[tuple[str, str], ...] = (), **changes: Any) -> Request:
+def follow_request(row: RunRow, overrides: Pairs = (), options: Pairs = (), **changes: Any) -> Request:
     """Return the request of a run that follows another one: as that was asked for, with some changes.
+
+    `overrides` are fields of the profile, `options` entries of the metadata; both come after those of that run.
 
     What was agreed on, planned or delivered for the earlier question is not carried over, nor what made that run an
     edit or a question that may not search.
@@ -91,10 +95,9 @@ def follow_request(row: RunRow, overrides: tuple[tuple[str, str], ...] = (), **c
     before = row.request
     own = _NO_JUDGE if before.edits else _ONE_ROUND if dict(before.metadata).get(_NO_SEARCH) else None
     overrides = (*(each for each in before.overrides if each != own), *overrides)
-    metadata = tuple(each for each in before.metadata if each[0] != RequestOption.EDITED_PLAN)
-    return replace(
-        before, **{**_NOT_CARRIED, "metadata": metadata, "previous": row.id, "overrides": overrides, **changes}
-    )
+    metadata = {name: value for name, value in before.metadata if name != RequestOption.EDITED_PLAN} | dict(options)
+    fixed = {"metadata": tuple(metadata.items()), "previous": row.id, "overrides": overrides}
+    return replace(before, **{**_NOT_CARRIED, **fixed, **changes})
 
 
 async def submit_follow_up(  # noqa: PLR0913 - what a follow-up may change
@@ -103,8 +106,9 @@ async def submit_follow_up(  # noqa: PLR0913 - what a follow-up may change
     question: str = "",
     *,
     search: bool = True,
-    models: tuple[tuple[str, str], ...] = (),
-    overrides: tuple[tuple[str, str], ...] = (),
+    models: Pairs = (),
+    overrides: Pairs = (),
+    options: Pairs = (),
     run_id: RunId | None = None,
 ) -> RunId:
     """Store a run that follows another one: a question on its evidence or, without one, the same question again.
@@ -128,12 +132,22 @@ async def submit_follow_up(  # noqa: PLR0913 - what a follow-up may change
         {"question": check_question(refuse_small_talk(question)), "sources": ()} if question else {}
     )
     changes |= {"models": models} if models else {}
-    whole = tuple({**_drop_follow_up(row.request), **wanted}.items())
+    whole = tuple({**_drop_follow_up(row.request), **wanted, **dict(options)}.items())
     request = follow_request(row, overrides, metadata=whole, **changes)
     return await submit_run(workspace, request, run=run_id, deferred=False)
 
 
-async def watch_run(workspace: Workspace, run: str, name: str, cron: str, output: tuple[tuple[str, str], ...]) -> str:
+async def watch_run(  # noqa: PLR0913 - where and when, and what a repetition may change
+    workspace: Workspace,
+    run: str,
+    name: str,
+    cron: str,
+    output: Pairs,
+    *,
+    models: Pairs = (),
+    overrides: Pairs = (),
+    options: Pairs = (),
+) -> str:
     """Store a schedule that repeats a run and delivers only when a statement changed; return its next turn.
 
     Raises:
@@ -144,8 +158,10 @@ async def watch_run(workspace: Workspace, run: str, name: str, cron: str, output
         raise UserError("watch_target", "A watch needs a target to deliver to.", next_step=step)
     row = await workspace.runs.get(await find_reported(workspace, run))
     await require_report(workspace, row.id)
-    metadata = tuple({**_drop_follow_up(row.request), RequestOption.FOLLOW_UP.value: WATCH}.items())
-    return await schedule_run(workspace, name, cron, follow_request(row, metadata=metadata, output=output))
+    metadata = {**_drop_follow_up(row.request), RequestOption.FOLLOW_UP.value: WATCH, **dict(options)}
+    changes: dict[str, Any] = {"models": models} if models else {}
+    request = follow_request(row, overrides, metadata=tuple(metadata.items()), output=output, **changes)
+    return await schedule_run(workspace, name, cron, request)
 
 
 def _drop_follow_up(request: Request) -> dict[str, str]:
@@ -159,7 +175,9 @@ async def submit_edit(  # noqa: PLR0913 - what an edit may be given
     wanted: EditRequest,
     *,
     accept: str = "",
-    models: tuple[tuple[str, str], ...] = (),
+    models: Pairs = (),
+    overrides: Pairs = (),
+    options: Pairs = (),
     run_id: RunId | None = None,
 ) -> RunId:
     """Store a run that edits the report of another one; `accept` is what the reader accepts, if that is known.
@@ -190,7 +208,8 @@ async def submit_edit(  # noqa: PLR0913 - what an edit may be given
             " the ids: corrobora edit RUN --outline",
         )
     changes: dict[str, Any] = {"models": models} if models else {}
-    request = follow_request(row, (_NO_JUDGE,), edits=encode(EditRequest, wanted), strict=False, **changes)
+    changes |= {"edits": encode(EditRequest, wanted), "strict": False}
+    request = follow_request(row, (_NO_JUDGE, *overrides), options, **changes)
     made = await submit_run(workspace, request, run=run_id, deferred=False)
     if accept:
         await workspace.runs.store_answer(made, ACCEPT_TOPIC, accept)

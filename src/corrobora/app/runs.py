@@ -296,10 +296,13 @@ def queries_topic(path: str, number: int) -> str:
 class StoredHuman:
     """`ports.Human` over the table of answers."""
 
-    def __init__(self, runs: Runs, run: str, estimate: Callable[[Plan], Estimate] | None = None) -> None:
+    def __init__(
+        self, runs: Runs, run: str, estimate: Callable[[Plan], Estimate] | None = None, phrase: str = ""
+    ) -> None:
         self._runs = runs
         self._run = run
         self._estimate = estimate
+        self._words = f' (in a script: --words "{phrase}")' if phrase else ""
 
     async def authorize(self, plan: Plan) -> bool:
         """Return what the person said of the plan. Raises `NeedsHuman` if nobody said anything yet."""
@@ -308,7 +311,7 @@ class StoredHuman:
             raise NeedsHuman(
                 "plan_not_authorized",
                 f"The plan waits for authorization.{self._word_estimate(plan)}",
-                next_step=f"Read it and go on with: corrobora authorize {self._run} (in a script: --words PHRASE)",
+                next_step=f"Read it and go on with: corrobora authorize {self._run}{self._words}",
             )
         return said == YES
 

@@ -10,7 +10,7 @@ import dataclasses
 import difflib
 import json
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, cast
@@ -84,10 +84,14 @@ def resolve_profile(settings: Settings, name: str | None = None) -> tuple[str, O
     return (str(Path(name).expanduser().absolute()) if is_file else name), changes
 
 
-def override_profile(settings: Settings, fields: Overrides, *, plan_only: bool = False) -> Overrides:
-    """Return what the settings change in the profile, field by field; `fields` come last and win."""
+def override_profile(
+    settings: Settings, fields: Overrides, *, plan_only: bool = False, only: Collection[str] | None = None
+) -> Overrides:
+    """Return what the settings change in the profile, or those whose keys are in `only`; `fields` come last and win."""
     found: list[tuple[str, str]] = []
     for declared in list_settings().values():
+        if only is not None and declared.key not in only:
+            continue
         value = declared.read(settings)
         if declared.key == "angles" and value is not None:
             found.append(("split", '"angles"'))

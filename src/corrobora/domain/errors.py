@@ -56,13 +56,16 @@ def describe_connection(error: BaseException) -> str:
     names = [f"{type(each).__name__} {each}" for each in causes]
     told = next((words for pattern, words in _CONNECTIONS if any(pattern.search(name) for name in names)), "")
     return told or next(
-        (each.strerror.lower() for each in causes if isinstance(each, OSError) and each.strerror), "it broke"
+        (each.strerror.lower() for each in causes if isinstance(each, OSError) and each.strerror),
+        "the connection broke",
     )
 
 
 _CONNECTIONS = tuple(
     (re.compile(pattern), words)
     for pattern, words in (  # names of exceptions in the libraries that connect, and the words of the system
+        ("NotSupported.*STARTTLS", "it offers no STARTTLS; smtps:// before its name is TLS from the first byte"),
+        ("NotSupported.*AUTH", "it takes no user name"),
         ("Timeout", "no answer in time"),
         ("ConnectionRefused|Errno 111|refused", "nobody listens there"),
         ("gaierror", "its name has no address"),

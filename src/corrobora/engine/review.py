@@ -285,7 +285,9 @@ def mark_previous(
         return (), ()
     known = list_read_sources(previous)
     ours = tuple(number for marker, number in numbers.items() if SourceId(marker[1:].partition(":")[0]) in known)
-    named = f" ({', '.join(f'[{number}]' for number in ours)})" if ours else ""
+    named = (
+        f" ({', '.join(map(str, ours))})" if ours else ""
+    )  # in brackets they would cite, and nothing supports a note
     if len(ours) == len(numbers):
         where = f"every cited passage{named} stands in a source that it had read"
     elif ours:

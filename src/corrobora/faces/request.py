@@ -6,7 +6,7 @@ asked the question.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -76,6 +76,45 @@ def build_request(  # noqa: PLR0913 - one keyword for each thing that is not a s
         metadata=_build_metadata(settings, question, artifact_dir, model_required=model_required),
         **extras,
     )
+
+
+class RunChanges(TypedDict):
+    """What a run that follows another one does not do as that one did."""
+
+    models: tuple[tuple[str, str], ...]
+    overrides: tuple[tuple[str, str], ...]
+    options: tuple[tuple[str, str], ...]
+
+
+def read_run_changes(
+    settings: Settings, given: Collection[str], fields: tuple[tuple[str, str], ...] = (), *, model_required: bool
+) -> RunChanges:
+    """Return what the settings with the keys `given` and fields of the profile change for a run that follows another.
+
+    What files and the environment say was already said of the earlier run, so that only flags count.
+    """
+    from corrobora.config.profiles import override_profile  # noqa: PLC0415 - as above
+
+    options = {option for key in given for option in _STORED_BESIDE.get(key, ())}
+    if model_required:
+        options |= {RequestOption.MODEL_REQUIRED}
+    metadata = _build_metadata(settings, Question(""), "", model_required=model_required)
+    return RunChanges(
+        models=tuple(sorted(settings.models.items())) if model_required else (),
+        overrides=override_profile(settings, fields, only=given),
+        options=tuple((name, value) for name, value in metadata if name in options),
+    )
+
+
+_STORED_BESIDE: Mapping[str, tuple[RequestOption, ...]] = {  # settings that are stored with a run beside its profile
+    "language": (RequestOption.LANGUAGE, RequestOption.TRANSLATION),
+    "sources.allow_egress": (RequestOption.ALLOW_EGRESS,),
+    "sources.show_queries": (RequestOption.SHOW_QUERIES,),
+    "limits.usd": (RequestOption.MAX_USD,),
+    "limits.accept_unknown_price": (RequestOption.ACCEPT_UNKNOWN_PRICE,),
+    "limits.tokens": (RequestOption.MAX_TOKENS,),
+    "limits.searches": (RequestOption.MAX_SEARCHES,),
+}
 
 
 def _check_sources(settings: Settings, sources: Sequence[str]) -> None:

@@ -1,7 +1,6 @@
 """Selection: which hits of a round to read, which are copies, and which parts of a long document are worth reading.
 
-Knows hits, what was read, the reads of a round, and the passages of one document with their headings. Does not read,
-and does not know what a hit says.
+Knows hits, what was read, and the passages of one document. Does not read, and does not know what a hit says.
 """
 
 from __future__ import annotations
@@ -35,12 +34,10 @@ _Item = TypeVar("_Item", bound=object)
 def select_hits(hits: Sequence[Hit], thread: ThreadState, *, whole: bool = False, again: int = 0) -> tuple[Hit, ...]:
     """Choose what to read: hits not tried before, as many as the round and the budgets of the specs allow (TRIPLET-21).
 
-    The address that was proposed after the last round comes first (TIMED-12), then given sources, then what readers
-    of the last round asked for, then the best of all queries together. Readers serve all tasks, so that some ask
-    for what another one needs: those that found most here ask first, and half of what is left is for what was
-    searched. A passage of a library also counts as read if it was read as a neighbour. With `whole`, as a model
-    reads, passages of a document are one reading, less those `again`. Where sources are counted, a further section
-    of one that was read takes no place of a new one (ROUNDS-30).
+    The address that was proposed after the last round comes first (TIMED-12), then given sources, then, for half of
+    what is left, what readers asked for who found most, then the best of all queries. A passage of a library also
+    counts as read if it was read as a neighbour. With `whole`, as a model reads, passages of a document are one
+    reading, less those `again`. Of counted sources a further section takes no place of a new one (ROUNDS-30).
     """
     given = (*list_given_hits(thread), *(each for each in hits if each.provider == GIVEN_PROVIDER))
     read = {reading.source for done in thread.rounds for reading in done.readings if reading.source}
@@ -48,8 +45,8 @@ def select_hits(hits: Sequence[Hit], thread: ThreadState, *, whole: bool = False
     asked = [hit for one in last for hit in one.asks if hit.passage or hit.source not in read]
     fused, most = fuse_hits(_list_fresh(hits, thread) if whole else hits, equal=whole), _count_reads(thread)
     first = _choose_fresh((*_list_proposed_hits(hits, thread), *given), thread, most, whole=whole)
-    room = most if not _list_fresh(fused, thread) else len(first) + (most - len(first) + 1) // 2
-    named = _choose_fresh((*first, *asked), thread, max(len(first), room), whole=whole)
+    room = (most + len(first) + 1) // 2 if _list_fresh(fused, thread) else most
+    named = _choose_fresh((*first, *asked), thread, room, whole=whole)
     counted = whole and thread.course.whole_documents and count_reads_left(thread) is None
     left = min(most, len(named) + max(1, _count_reads(thread, narrow=whole) - again))
     most = most + sum(hit.source in read for hit in named) if counted else left
@@ -70,8 +67,7 @@ def select_more_hits(
     failed = sum(each.outcome not in OPENED for each in readings) if thread.course.attempts > 1 else 0
     fruitless = whole and not any(reading.facts for reading in readings)
     others = [hit for hit in fuse_hits(hits, equal=whole) if not {hit.key, hit.source or hit.key} & read]
-    left = failed - len(readings)
-    named = _choose_fresh(asked, thread, _count_reads(thread) + left, whole=False)
+    named = _choose_fresh(asked, thread, _count_reads(thread) + (left := failed - len(readings)), whole=False)
     most = _count_reads(thread, narrow=whole and not fruitless) + left
     wanted = (*named, *(others if failed or fruitless else ()))
     return _choose_fresh(wanted, thread, max(len(named), most), whole=False)
@@ -392,13 +388,13 @@ def find_section(passages: Sequence[Passage], name: str) -> PassageId | None:
 
 
 def read_section(passages: Sequence[Passage], first: PassageId) -> tuple[Passage, ...]:
-    """Return a section from one of its passages on while there is room; if it is not the first, only what is near."""
+    """Return a section with what is below it, from one of its passages on; from a later one only what is near."""
     at = next((at for at, passage in enumerate(passages) if passage.id == first), len(passages))
-    inside = 0 < at < len(passages) and passages[at - 1].heading == passages[at].heading
-    most, chosen = SECTION_CHARS if inside else READ_CHARS, list[Passage]()
+    inside, chosen = 0 < at < len(passages) and passages[at - 1].heading == passages[at].heading, list[Passage]()
+    most = SECTION_CHARS if inside else READ_CHARS
     for passage in passages[at:]:
         most -= len(passage.text)
-        if chosen and (most < 0 or passage.heading != chosen[0].heading):
+        if chosen and (most < 0 or not f"{passage.heading} > ".startswith(f"{chosen[0].heading} > ")):
             break
         chosen.append(passage)
     return tuple(chosen)

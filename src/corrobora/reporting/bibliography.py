@@ -85,6 +85,11 @@ class CitedWork:
         return self._find(_PMID)
 
     @property
+    def edition(self) -> str:
+        """The version without the numbers that have fields of their own."""
+        return _name_edition(self.version)
+
+    @property
     def kind(self) -> str:
         """What it is, as far as its numbers and its address tell: a name in the tables of the formats."""
         if self.doi or self.pmid:
@@ -122,10 +127,17 @@ def format_source_head(citation: Citation) -> str:
 
 
 def name_side(title: str, version: str, published: str) -> str:
-    """Return how one side of a contradiction is named: by its version, unless that is a bare number, else its title."""
-    if any(map(str.isalpha, version)):
-        return version
-    return ", ".join(filter(None, (title.rstrip(" .:"), version or published)))
+    """Return how one side of a contradiction is named: by its edition, unless that is a bare number, else its title."""
+    edition = _name_edition(version)
+    if any(map(str.isalpha, edition)):
+        return edition
+    return ", ".join(filter(None, (title.rstrip(" .:"), edition or published)))
+
+
+def _name_edition(version: str) -> str:
+    """Return a version without the numbers of the work: a DOI, an arXiv number or a PMID names no edition."""
+    numbered = (_DOI, _ARXIV, _PMID)
+    return "; ".join(part for part in version.split("; ") if not any(each.match(part) for each in numbered))
 
 
 def cut_title(title: str) -> str:
@@ -154,7 +166,7 @@ def _make_csl(work: CitedWork) -> dict[str, object]:
         "PMID": work.pmid,
         "number": f"arXiv:{work.arxiv}" if work.arxiv else "",
         "publisher": work.publisher,
-        "version": work.version,
+        "version": work.edition,
         "note": "" if work.is_web else work.url,
     }
     dates = {"issued": _make_csl_date(work.published), "accessed": _make_csl_date(work.accessed)}
@@ -199,7 +211,7 @@ def _make_bibtex(work: CitedWork) -> str:
         "month": _MONTHS[date[1] - 1] if len(date) > 1 else "",
         "day": str(date[2]) if len(date) > 2 else "",  # noqa: PLR2004 - year, month, day
         "publisher": _escape_latex(work.publisher),
-        "version": _escape_latex(work.version),
+        "version": _escape_latex(work.edition),
         "doi": _escape_latex(work.doi),
         "eprint": work.arxiv,
         "archiveprefix": "arXiv" if work.arxiv else "",
@@ -224,7 +236,13 @@ def _make_bibtex_name(name: str) -> str:
 
 
 def _escape_latex(text: str) -> str:
-    return _LIGATURE.sub("{}", "".join(_LATEX.get(letter, letter) for letter in text))
+    """Escape a text; braces that stand in pairs as every program reads them, others in words, as BibTeX counts them."""
+    level, paired = 0, True
+    for letter in text:
+        level += (letter == "{") - (letter == "}")
+        paired = paired and level >= 0
+    table = {**_LATEX, "{": "\\{", "}": "\\}"} if paired and level == 0 else _LATEX
+    return _LIGATURE.sub("{}", "".join(table.get(letter, letter) for letter in text))
 
 
 def _escape_address(url: str) -> str:
@@ -248,7 +266,7 @@ def _list_ris(work: CitedWork) -> Iterable[tuple[str, str]]:
         ("PY", str(date[0]) if date else ""),
         ("DA", _make_ris_date(work.published)),
         ("PB", work.publisher),
-        ("ET", work.version),
+        ("ET", work.edition),
         ("DO", work.doi),
         ("AN", "; ".join(filter(None, numbers))),
         ("UR", work.url.replace(";", "%3B") if work.is_web else ""),  # readers part addresses there

@@ -8,7 +8,7 @@ missed. Does not know where runs are stored, or who asked for the comparison.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 
 from corrobora.domain.evidence import Contradiction, Fact, FactId
@@ -20,7 +20,7 @@ from corrobora.text.comparison import find_differences
 from corrobora.text.markdown import format_cell
 from corrobora.text.phrases import describe_code, format_count
 from corrobora.text.support import check_support
-from corrobora.text.tokens import fold_text, fold_whitespace, token_overlap
+from corrobora.text.tokens import fold_text, fold_whitespace, stem_text, token_overlap
 
 _NEAR = 0.5  # share of the words of one statement that another must hold to speak of the same thing
 _MOST_NEAR = 8  # statements that are asked whether they carry another one
@@ -147,9 +147,11 @@ class _Side:
 
     @classmethod
     def read(cls, report: Report, unchanged: Collection[str] = ()) -> _Side:
-        facts = {fact.id: fact for fact in report.findings.facts}
+        printed = tuple(_list_printed(report))
+        facts = {fact.id: fact for fact in (*report.findings.facts, *printed)}
         groups = tuple(tuple(facts[name] for name in each.facts) for each in group_statements(tuple(facts.values())))
         shown = frozenset(quote.fact for marker in report.evidence for quote in marker.quotes)
+        shown |= {each.id for each in printed}
         snapshots = (each.snapshot for each in report.citations)
         texts = (*(fact.origin for fact in facts.values()), *snapshots, *_list_read(report.findings), *unchanged)
         addresses = frozenset(fact.url for fact in facts.values())
@@ -162,6 +164,16 @@ class _Side:
     def holds(self, said: Sequence[Fact]) -> bool:
         """True if this side read the very text that one of these facts stands in."""
         return any(fact.origin in self.texts or fact.source in self.texts for fact in said)
+
+
+def _list_printed(report: Report) -> Iterator[Fact]:
+    """Yield as facts the sentences of passages printed whole that share a word with the question, not others."""
+    whole, asked = {fact.id: fact for fact in report.findings.nearest}, {*stem_text(report.asked or report.question)}
+    supported = (each for each in report.evidence if each.support is Support.SUPPORTED)
+    for marker in (each for each in supported if not asked.isdisjoint(stem_text(each.sentence))):
+        for quoted in filter(None, (whole.get(FactId(quote.fact)) for quote in marker.quotes)):
+            name = FactId(f"{quoted.id}:{marker.marker}")
+            yield replace(quoted, id=name, quote=marker.sentence, claim=marker.sentence)
 
 
 def _list_read(found: Findings) -> Iterator[str]:
@@ -351,8 +363,7 @@ def _compare_scores(before: Report, after: Report) -> Iterator[ScoreChange]:
         for name in names:
             yield ScoreChange(name, *(getattr(each.verdict, name, None) for each in (before, after)))
     yield ScoreChange("supported_share", round(before.supported_share, 3), round(after.supported_share, 3))
-    counts = ("rounds", "searches", "sources_read", "sources_cited", "facts")
-    for name in counts:
+    for name in ("rounds", "searches", "sources_read", "sources_cited", "facts"):
         yield ScoreChange(name, getattr(before.methodology, name), getattr(after.methodology, name))
 
 
@@ -362,24 +373,15 @@ def dump_comparison(found: RunComparison) -> dict[str, object]:
     return {**asdict(found), "scores": scores, "has_news": found.has_news, "summary": found.summary}
 
 
-_TITLES = {
-    "statements": "Statements",
-    "answers": "Answers",
-    "sources": "Sources",
-    "contradictions": "Contradictions",
-    "gaps": "Gaps",
-}
-
-
 def render_comparison(found: RunComparison) -> str:
     """Render what changed between two runs as Markdown: counts, then each change; what is the same is only counted."""
     head = f"What changed from run `{found.before}` to run `{found.after}`"
     blocks = [f"# {head}\n\n{found.summary}"]
-    for part, title in _TITLES.items():
+    for part, changes in found.parts.items():
         counts = ((kind, found.count_kind(part, kind)) for kind in ChangeKind)
         counted = ", ".join(f"{count} {kind.value}" for kind, count in counts if count) or "none"
-        lines = [_render_change(each) for each in found.parts[part] if each.kind is not ChangeKind.SAME]
-        blocks.append("\n".join([f"## {title}: {counted}", *([""] if lines else []), *lines]))
+        lines = [_render_change(each) for each in changes if each.kind is not ChangeKind.SAME]
+        blocks.append("\n".join([f"## {part.capitalize()}: {counted}", *([""] if lines else []), *lines]))
     moved = [each for each in found.scores if each.kind is ChangeKind.CHANGED]
     lines = [f"- {describe_code(each.name)}: {_show(each.before)} -> {_show(each.after)}" for each in moved]
     same = format_count(len(found.scores) - len(moved), "measure is the same", "measures are the same")

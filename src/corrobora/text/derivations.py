@@ -87,7 +87,7 @@ _DENY, _ASKS = "(?:do|does|did|could) not", "(?:whether|how|what|which|when|wher
 _NO_CONTENT = re.compile(  # how a document says it, and what opens a question
     r"(?i)^(?:(?:say|tell|state|mention|give|name|explain|describe|contain|show|specify|report|discuss|cover)s? )?"
     r"(?:(?:anything|about|on|of) )*"
-    r"(?:(?P<much>how (?:long|often|many|much|far)|when)|whether|how|what|which|that|who|where)?\b"
+    r"(?:(?P<much>how (?:long|often|many|much|far)|when|what)|whether|how|which|that|who|where)?\b"
 )
 _UNCOUNTED = tuple(  # ordinary wordings of an absence, without the size of what was read
     re.compile(form, re.IGNORECASE)
@@ -273,7 +273,7 @@ def _look_for_absence(found: re.Match[str], reading: ReadingSet | None) -> Deriv
     for document in reading.documents:
         if said := reading.find_mention(document.source, what):
             reason = f"{document.title or document.source} mentions it"
-            much = opening is not None and opening["much"]  # the same words may stand there without the number
+            much = opening is not None and opening["much"]  # the words may stand there without the answer
             return Derivation.refuse(kind, reason, said, withholds=not much and len(set(words)) >= _FEW_WORDS)
     return Derivation.leave_open(
         kind, "", f"{what.strip()}: found in no sentence of {format_count(len(names), 'document')} read"

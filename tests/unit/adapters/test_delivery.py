@@ -64,6 +64,18 @@ async def test_angles_delivery_by_mail_sends_the_report_with_its_files():
     assert sorted(part.get_filename() or "" for part in message.iter_attachments()) == ["report.html", "report.json"]
 
 
+@pytest.mark.parametrize(("wanted", "why"), [
+    (MailServer("127.0.0.1", 0, "starttls", sender="r@example.org"), "offers no STARTTLS; smtps:// before its name"),
+    (MailServer("127.0.0.1", 0, "none", user="r", password="p", sender="r@example.org"), "takes no user name"),
+])  # fmt: skip
+async def test_a_mail_server_that_cannot_do_what_is_asked_is_told(wanted: MailServer, why: str):
+    """It said "it broke"; nothing is sent in clear text instead."""
+    async with SmtpServer() as post:
+        with pytest.raises(ProviderError, match=why):
+            await EmailDelivery(replace(wanted, port=post.port), "reader@example.org").send("T", {}, delivery="r_1")
+    assert post.messages == []
+
+
 _BCC = "=?utf-8?q?=0D=0ABcc:_e@x?="  # an encoded word, whose line end the mail of Python 3.11 writes as one
 
 

@@ -15,7 +15,7 @@ from corrobora.app.attempts import run_here
 from corrobora.app.followups import compare_runs, submit_edit, submit_follow_up, watch_run
 from corrobora.app.runs import follow_events, load_report, submit_run
 from corrobora.domain.errors import NoEvidence, UserError
-from corrobora.domain.report import Report
+from corrobora.domain.report import Report, Support
 from corrobora.domain.run import Request, RunStatus
 from corrobora.roles.edit import Edit, EditAction, EditRequest
 from corrobora.testing.web import LoopbackWeb, WebPage
@@ -56,7 +56,8 @@ async def test_a_follow_up_reads_the_evidence_of_its_run_first_and_says_where_it
     assert near.from_previous == tuple(each.number for each in near.citations)
     assert "Animal fat draws rats" in near.markdown
     assert f"Follows run {run}: " in near.markdown
-    assert "every cited passage ([1]) stands in a source that it had read." in near.markdown
+    assert "every cited passage (1) stands in a source that it had read." in near.markdown
+    assert {marker.support for marker in near.evidence} == {Support.SUPPORTED}, "the note cites nothing"
 
 
 GATES = "# Gates\n\nThe sluice gates of Orrin mill must be greased every 14 days with mineral oil.\n"

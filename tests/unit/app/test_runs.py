@@ -45,7 +45,9 @@ async def test_tree_a_plan_waits_until_someone_says_yes(database: Database) -> N
     human = StoredHuman(runs, run)
     with pytest.raises(NeedsHuman, match=f"corrobora authorize {run}") as caught:
         await human.authorize(TREE)
-    assert caught.value.code == "plan_not_authorized"
+    assert (caught.value.code, "--words" in str(caught.value)) == ("plan_not_authorized", False)
+    with pytest.raises(NeedsHuman, match='--words "Authorized to execute"'):  # only a profile with a phrase asks for it
+        await StoredHuman(runs, run, phrase="Authorized to execute").authorize(TREE)
     await runs.store_answer(run, PLAN_TOPIC, "no")
     assert not await human.authorize(TREE)
     await runs.store_answer(run, PLAN_TOPIC, YES)

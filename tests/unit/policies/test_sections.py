@@ -187,3 +187,9 @@ def test_a_passage_that_holds_the_rare_word_of_a_query_is_read_though_the_docume
     passages[35] = replace(passages[35], text="A keepalive goes to each worker hourly.", heading="b > Keepalive")
     chosen = {each.id for each in select_sections(passages, (PassageId("C1"),), ("worker keepalive lost",))}
     assert "C35" in chosen
+
+
+def test_what_stands_below_a_section_belongs_to_it_when_it_is_asked_for() -> None:
+    """A section was cut at the first entry of a list in it that has passages of its own."""
+    passages = document(("a", 2), ("a > mode", 1), ("a", 1), ("ab", 1))
+    assert [each.id for each in read_section(passages, PassageId("C0"))] == ["C0", "C1", "C2", "C3"]

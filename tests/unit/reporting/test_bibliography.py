@@ -14,7 +14,7 @@ from bibtexparser.entrypoint import parse_string
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corrobora.reporting.bibliography import CitedWork, write_bibtex, write_csl, write_ris
+from corrobora.reporting.bibliography import CitedWork, name_side, write_bibtex, write_csl, write_ris
 
 CSL_TYPES = {"article", "article-journal", "webpage", "document"}  # of CSL 1.0.2, as far as they are used
 CSL_TEXTS = {"title", "URL", "DOI", "PMID", "number", "publisher", "version", "note"}
@@ -96,6 +96,24 @@ def test_a_paper_has_its_numbers_and_dates_in_all_three() -> None:
     assert (ris["type_of_reference"], ris["id"], ris["title"], ris["year"]) == ("JOUR", "S7", "On bridges", "2023")
     assert (ris["doi"], ris["accession_number"]) == (item["DOI"], "PMID 12345; arXiv:2301.00001v2")
     assert (ris["date"], ris["access_date"], ris["urls"]) == ("2023/04/05/", "2026/11/22/", ["https://a.example/x"])
+
+
+def test_an_edition_is_no_number_of_the_work_in_all_three() -> None:
+    for version, edition in (("Second draft; doi:10.1000/182", "Second draft"), ("arXiv:2301.00001v2", "")):
+        work = make_work(version=version)
+        (item,) = json.loads(write_csl([work]))
+        bib, ris = read_bibtex(write_bibtex([work])), read_ris(write_ris([work]))
+        assert (item.get("version", ""), bib.get("version", ""), ris.get("edition", "")) == (edition,) * 3
+    assert name_side("On cranes", "Second draft; doi:10.1000/182", "2020") == "Second draft"
+    assert name_side("On cranes.", "doi:10.1000/182", "2020") == "On cranes, 2020"
+
+
+def test_braces_in_pairs_stay_braces_and_single_ones_become_words() -> None:
+    """Programs read the braces; BibTeX counts each of them, so that a single one would end or swallow the field."""
+    assert "{{Sets \\{a, b\\}}}" in write_bibtex([make_work(title="Sets {a, b}")])
+    single = write_bibtex([make_work(title="A } and a {")])
+    assert "\\{" not in single
+    assert "\\}" not in single
 
 
 NAMES = ["van der Lund, Greta", "Tide Board and Sons", "Brandt, Ole {O.} & \\\\Co", "北京太郎"]

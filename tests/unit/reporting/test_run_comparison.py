@@ -81,6 +81,33 @@ def test_a_statement_that_its_source_dropped_is_gone_and_a_new_source_is_news() 
     }
 
 
+def test_a_sentence_of_a_passage_that_is_printed_whole_may_change_alone() -> None:
+    """A report that is not sure prints the passages that were found first; what speaks of the question counts."""
+
+    def print_passage(second: str, text: str) -> Report:
+        passage = said(f"{OPENED}\n\n{second}", "a.example", text)
+        whole = CitedQuote(passage.id, passage.source, passage.passage, "", 0, 9, passage.quote)
+        markers = [
+            MarkerEvidence(number, 1, sentence, Support.SUPPORTED, "", (whole,))
+            for number, sentence in enumerate((OPENED, second, f"Accessed on {text} May."), 1)
+        ]
+        markers += [MarkerEvidence(4, 1, f"Follows the harbour run {text}.", Support.NOT_CHECKABLE, "", (whole,))]
+        fact_of_both = said(OPENED, "a.example", text)
+        asked = "How deep is the harbour?"
+        return replace(report(fact_of_both, nearest=(passage,)), question=asked, asked="", evidence=tuple(markers))
+
+    deep = DEPTH.replace("9", "11")
+    assert kinds(print_passage(DEPTH, "1"), print_passage(DEPTH, "2")) == {
+        OPENED: ("same", True), DEPTH: ("same", True)
+    }  # fmt: skip
+    changed = compare_reports(print_passage(DEPTH, "1"), print_passage(deep, "2"))
+    assert [(each.text, each.before) for each in changed.statements if each.kind is ChangeKind.CHANGED] == [
+        (deep, DEPTH)
+    ]
+    assert changed.has_news
+    assert not compare_reports(print_passage(DEPTH, "1"), print_passage(WHEELS, "1")).has_news, "one text, read twice"
+
+
 def test_chapters_that_share_an_address_are_told_apart() -> None:
     one, two = (replace(said(quote, "a.example", text), title=text) for quote, text in ((OPENED, "1"), (DEPTH, "2")))
     after = replace(said(DEPTH, "a.example", "3"), title="2")

@@ -174,6 +174,9 @@ def read_docx(data: bytes, charset: str = "") -> ParsedDocument:
     return build_document(writer, properties, title)
 
 
+_TEMPLATE_DATES = ("2013-12-23T23:15:00Z", "2013-01-27T09:14:16Z")  # of what python-docx and python-pptx start from
+
+
 class Properties(NamedTuple):
     """What a package states of its document; "" is unknown."""
 
@@ -187,9 +190,10 @@ def read_properties(archive: zipfile.ZipFile) -> Properties:
     if "docProps/core.xml" not in archive.namelist():
         return Properties()
     core = parse_xml(archive.read("docProps/core.xml"))
+    created = core.findtext(f"{_TERMS}created") or ""
     return Properties(
         core.findtext(f"{_DC}title") or "",
-        (core.findtext(f"{_TERMS}created") or "")[:10],
+        "" if created in _TEMPLATE_DATES else created[:10],
         core.findtext(f"{_DC}creator") or "",
     )
 

@@ -20,7 +20,7 @@ from protego import Protego
 from corrobora.adapters.http import parse_retry_after
 from corrobora.adapters.web import DEFAULT_PORTS, check_url, host_of, origin_of, parse_url
 from corrobora.adapters.web.network import AllowList, Resolver, VettedNetwork, resolve_host
-from corrobora.adapters.web.transport import USER_AGENT, Bounds, ChooseBounds, PageReply, Transport
+from corrobora.adapters.web.transport import Bounds, ChooseBounds, PageReply, Transport
 from corrobora.domain.errors import ReadError
 from corrobora.domain.evidence import ReadOutcome
 from corrobora.domain.limits import LIMITS, Limits
@@ -122,12 +122,10 @@ class RobotsCache:
         fetch: Callable[[str], Awaitable[PageReply]],
         clock: Clock,
         limits: Limits = LIMITS,
-        agent: str = ROBOTS_AGENT,
     ) -> None:
         self._fetch = fetch
         self._clock = clock
         self._limits = limits
-        self._agent = agent
         self._sites: dict[str, _SiteRules] = {}
         self._asking: dict[str, asyncio.Lock] = {}
 
@@ -141,9 +139,9 @@ class RobotsCache:
                 rules = self._sites[site] = await self._fetch_rules(site)
         if rules.parsed is None:
             return rules.otherwise
-        if not rules.parsed.can_fetch(url, self._agent):
+        if not rules.parsed.can_fetch(url, ROBOTS_AGENT):
             return RobotsVerdict(allowed=False, why="its robots.txt does not allow it")
-        return RobotsVerdict(allowed=True, pause=max(0.0, rules.parsed.crawl_delay(self._agent) or 0.0))
+        return RobotsVerdict(allowed=True, pause=max(0.0, rules.parsed.crawl_delay(ROBOTS_AGENT) or 0.0))
 
     async def _fetch_rules(self, site: str) -> _SiteRules:
         now = self._clock.now()
@@ -189,23 +187,21 @@ class PageFetcher:
         allow: what the operator adds to the open web.
         resolve: how names become addresses.
         limits: times and sizes.
-        user_agent: names the program; an operator may add an address for complaints.
         tls: the certificates to trust in place of those of the public authorities.
     """
 
-    def __init__(  # noqa: PLR0913 - what an operator may set
+    def __init__(
         self,
         clock: Clock,
         *,
         allow: AllowList | None = None,
         resolve: Resolver = resolve_host,
         limits: Limits = LIMITS,
-        user_agent: str = USER_AGENT,
         tls: ssl.SSLContext | None = None,
     ) -> None:
         self._endpoints = (allow or AllowList()).endpoints
         network = VettedNetwork(resolve=resolve, allow=allow, dns_seconds=limits.dns_seconds)
-        self._transport = Transport(network, clock=clock, limits=limits, user_agent=user_agent, tls=tls)
+        self._transport = Transport(network, clock=clock, limits=limits, tls=tls)
         self._clock = clock
         self._limits = limits
         self._turns = Politeness(clock, limits)
@@ -250,7 +246,7 @@ class PageFetcher:
             async with self._turns.take_turn(host_of(here), pause=pause):
                 began = self._clock.now()
                 reply = await self._transport.request_page(
-                    here, _skip_redirect_body(wants), accept=accept, seconds=left
+                    here, lambda head: None if head.status in _REDIRECTS else wants(head), accept=accept, seconds=left
                 )
                 left -= self._clock.now() - began
             self._pause_busy_host(reply)
@@ -275,10 +271,6 @@ class PageFetcher:
         if reply.status in _BUSY:
             asked = parse_retry_after(reply.get_header("retry-after"), self._clock.utc_time())
             self._turns.delay_host(host_of(reply.url), asked if asked is not None else self._limits.host_pause_seconds)
-
-
-def _skip_redirect_body(wants: ChooseBounds) -> ChooseBounds:
-    return lambda head: None if head.status in _REDIRECTS else wants(head)
 
 
 def _next_hop(here: str, location: str) -> str:

@@ -72,14 +72,12 @@ class Transport:
         *,
         clock: Clock,
         limits: Limits = LIMITS,
-        user_agent: str = USER_AGENT,
         tls: ssl.SSLContext | None = None,
     ) -> None:
         self._tls = tls
         self._network = network
         self._clock = clock
         self._limits = limits
-        self._user_agent = user_agent
 
     async def request_page(
         self, url: str, wants: ChooseBounds, *, accept: str = "*/*", seconds: float | None = None
@@ -120,7 +118,7 @@ class Transport:
             ),
             headers=[
                 (b"Host", authority.lower()),
-                (b"User-Agent", self._user_agent.encode("ascii")),
+                (b"User-Agent", USER_AGENT.encode("ascii")),
                 (b"Accept", accept.encode("ascii")),
                 (b"Accept-Encoding", ACCEPT_ENCODING.encode("ascii")),
                 (b"Connection", b"close"),

@@ -238,9 +238,6 @@ _DOES = re.compile(  # after "who" a verb stands, after "what" and the like what
     rf"(?i)^(?:who|(?:what|which)(?=\s+\w+\s+(?:the|an?|this|its|their)\b))\s+(?:(?:has|have|had|{_MODAL})\s+)?"
     rf"(?!(?:{_AUX})\b)(?:first\s+|\w+ly\s+)?(?-i:[a-z])\w*\s+(?=\S)"
 )
-_ASKS_OBJECT = re.compile(
-    r"(?i)(?:what (?:do|does|did)|how (?:do|does|did)(?=.* (?:work|do)$))\b"
-)  # its verb stands last
 _SIDE = r"((?:[^\s,;?\d]+ ){0,4}?[^\s,;?\d]+)"  # no edition or year: two editions are compared as a whole
 _CONTRASTED = tuple(
     re.compile(rf"(?i){form}\s*\??\s*\Z")
@@ -355,15 +352,12 @@ def _drop_question_words(question: str) -> str:
     Where the question word is the subject, its verb goes as well: of "Who wrote the guide?" the topic is the guide.
     """
     body = _DOES.sub("", question.strip().rstrip("?. "))
-    topic = re.sub(
+    return re.sub(
         rf"(?i)^(?:(?:{_PREPOSITION})\s+)?(?:(?:how\s+\w+(?=\s+(?:{_AUX})\b)|{_WH}|{_AUX}|be|been|many|much)\s+){{1,4}}"
         r"(?:happens?\s+(?:when|if|to)\s+)?",
         "",
         body,
     )
-    if _ASKS_OBJECT.match(body):
-        topic = re.sub(rf"(?i)(?<=\S)\s+\w+(?:\s+(?:{_PREPOSITION}))?$", "", topic)
-    return topic
 
 
 def _split_topic_list(clause: str) -> list[str]:

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from corrobora.analysts.extractive.clarify import split_question
 from corrobora.analysts.extractive.contradictions import filter_contradictions, find_contradictions
 from corrobora.analysts.extractive.fact_selection import rank_facts
-from corrobora.domain.evidence import Fact, FactId, Grade, Severity
+from corrobora.domain.evidence import Fact, FactId, Grade
 from corrobora.domain.plan import SubQuestion
 from corrobora.domain.report import Verdict
 from corrobora.domain.thread import Proposal
@@ -65,10 +65,7 @@ class DraftSentence(NamedTuple):
 
 
 def judge_draft(given: Reviewing) -> Verdict:
-    """Score a draft (ANGLES-30): supported share, resolved markers, parts, grades, sources.
-
-    If a change or a difference is asked for, half of completeness is the share of differences cited with both sides.
-    """
+    """Score a draft (ANGLES-30): supported share, resolved markers, parts, grades, sources."""
     sentences = parse_sentences(given.draft.body)
     total, cited = len(sentences), [each for each in sentences if each.markers]
     supported = max(0, len(cited) - len(given.checks))
@@ -77,18 +74,16 @@ def judge_draft(given: Reviewing) -> Verdict:
     shares = _measure_parts(given.question, cited, used)
     answered = sum(share >= _PART for share in shares)
     whole = sum(shares) / len(shares) if shares else 0.0
-    shown, differing = _count_differences(given, markers)
-    differences = f" {shown} of {differing} differences of the sources are told with both sides." if differing else ""
     return Verdict(
         factual_accuracy=_bounded_ratio(supported, total),
         citation_accuracy=_bounded_ratio(supported, len(cited)),
-        completeness=round((whole + shown / differing) / 2 if differing else whole, 4) if cited else 0.0,
+        completeness=round(whole, 4) if cited else 0.0,
         source_quality=_bounded_ratio(sum(max(_GRADES[f.grade], f.primary * _PRIMARY) for f in used), len(used)),
         source_diversity=_source_diversity(used),
         rationale=(
             f"{supported} of {format_count(total, 'sentence')} supported by what is cited, "
             f"{total - len(cited)} without a citation; "
-            f"{answered} of {format_count(len(shares), 'part')} of the question spoken to.{differences}"
+            f"{answered} of {format_count(len(shares), 'part')} of the question spoken to."
         ),
     )
 
@@ -126,17 +121,6 @@ def _measure_parts(question: str, cited: Sequence[DraftSentence], used: Sequence
         best = max((len(topic.intersection(each)) for each in said), default=0)
         shares.append(best / len(topic) if topic else 1.0)
     return shares
-
-
-def _count_differences(given: Reviewing, cited: set[str]) -> tuple[int, int]:
-    """Count the differences that a comparison should report: those with both sides cited, and all."""
-    if not asks_to_compare(given.question):
-        return 0, 0
-    markers = {fact.id: fact.marker for fact in given.facts}
-    topic = set(find_topic_stems(given.question))  # a difference in what is asked for, not merely in wording
-    found = (each for each in find_contradictions(given.facts) if each.severity is not Severity.LOW)
-    pairs = [each for each in found if not topic.isdisjoint(stem_text(each.claim))]
-    return sum({markers[each.a], markers[each.b]} <= cited for each in pairs), len(pairs)
 
 
 def _bounded_ratio(part: float, whole: int) -> float:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import groupby
+from itertools import groupby, pairwise
 from operator import itemgetter
 
 from corrobora.analysts.extractive.citations import CODE, ITEM, cite_fact, normalize_sentence
@@ -20,6 +20,7 @@ from corrobora.text import phrases
 from corrobora.text.answers import classify_question, find_place
 from corrobora.text.notices import find_order
 from corrobora.text.questions import asks_for_several
+from corrobora.text.segmentation import split_sentences
 from corrobora.text.tokens import escape_text
 
 FURTHER = "Further evidence"
@@ -204,10 +205,18 @@ def _answer_section(page: Page, section: Section, room: int) -> list[tuple[str, 
     return written
 
 
+def _write_place(named: str) -> str:
+    """Return the line above what a place states. It is one sentence: a question among headings loses its mark."""
+    starts = [0, *(span.start for span in split_sentences(named)[1:]), len(named)]
+    parts = [named[start:end].strip() for start, end in pairwise(starts)]
+    said = " ".join([*(part.rstrip(".?!…") for part in parts[:-1]), parts[-1]])
+    return f"{phrases.STATED_IN} {said}:"
+
+
 def _list_by_edition(written: Sequence[tuple[str, str]]) -> list[str]:
     lines: list[str] = []
     for edition, rows in groupby(written, key=itemgetter(0)):
-        lines += [f"{phrases.STATED_IN} {edition}:", ""] if edition else []
+        lines += [_write_place(edition), ""] if edition else []
         lines += [*_list_texts(text for _, text in rows), ""]
     return lines[:-1]
 
@@ -289,7 +298,7 @@ def _list_nearest(page: Page) -> list[str]:
             named = " > ".join(filter(None, (fact.title, name_section(fact.title, fact.heading))))
             lines += [
                 "",
-                f"{phrases.STATED_IN} {escape_text(shorten_title(named, _PLACE_CHARS))}:",
+                _write_place(escape_text(shorten_title(named, _PLACE_CHARS))),
                 "",
                 *_list_texts([said]),
             ]

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -22,6 +21,7 @@ from corrobora.faces.cli import Exit, print_notice
 from corrobora.faces.cli.options import (
     Flags,
     GroupedCommand,
+    add_options,
     config_option,
     deliver_option,
     fields_option,
@@ -33,9 +33,11 @@ from corrobora.faces.cli.options import (
     print_text,
     read_question,
     run_argument,
+    setting_options,
     with_workspace,
 )
 from corrobora.faces.cli.request import (
+    FOLLOWING_RUN,
     add_file_options,
     add_output_options,
     no_input_option,
@@ -44,6 +46,7 @@ from corrobora.faces.cli.request import (
 )
 from corrobora.faces.cli.screen import is_terminal, one_line, read_typed_line, write_stderr
 from corrobora.faces.cli.worker import CRON_NAMES, check_schedule_name
+from corrobora.faces.request import RunChanges, read_run_changes
 from corrobora.roles.edit import Edit, EditAction, EditRequest, cut_common_words
 
 if TYPE_CHECKING:
@@ -51,12 +54,14 @@ if TYPE_CHECKING:
     from corrobora.faces.cli.run import OutputOptions
 
 
+run_options = add_options(setting_options(*FOLLOWING_RUN), model_option, fields_option)
+
+
 @click.command(cls=GroupedCommand, example='corrobora ask last "Who says so, and since when?"')
 @run_argument
 @click.argument("question")
 @click.option("--no-search", is_flag=True, help="Read only what the run has stored.")
-@model_option
-@fields_option
+@run_options
 @add_output_options
 def ask(**flags: Any) -> int:
     """Answer a follow-up QUESTION on the evidence of RUN.
@@ -67,17 +72,14 @@ def ask(**flags: Any) -> int:
     question = read_question(flags["question"], None)
     settings = open_settings(flags["config_file"], run_settings(flags))
     wanted = output_options(flags, settings)
-    models = _list_named_models(flags["model"], settings)
-    fields = parse_fields(flags["fields"])
+    changes = _read_changes(flags, settings)
 
     async def ask_stored(workspace: Workspace) -> int:
         from corrobora.app.followups import submit_follow_up  # noqa: PLC0415 - `--help` must not load the engine
         from corrobora.faces.cli.run import conduct_run  # noqa: PLC0415 - as above
 
         search = not flags["no_search"]
-        made = await submit_follow_up(
-            workspace, flags["run"], question.text, search=search, models=models, overrides=fields
-        )
+        made = await submit_follow_up(workspace, flags["run"], question.text, search=search, **changes)
         return await conduct_run(workspace, made, wanted)
 
     return with_workspace(settings, ask_stored)
@@ -85,8 +87,7 @@ def ask(**flags: Any) -> int:
 
 @click.command(cls=GroupedCommand, example="corrobora update last")
 @run_argument
-@model_option
-@fields_option
+@run_options
 @add_output_options
 def update(**flags: Any) -> int:
     """Research the question of RUN again and print what changed since: statements, answers, sources, gaps.
@@ -95,14 +96,13 @@ def update(**flags: Any) -> int:
     """
     settings = open_settings(flags["config_file"], run_settings(flags))
     wanted = output_options(flags, settings)
-    models = _list_named_models(flags["model"], settings)
-    fields = parse_fields(flags["fields"])
+    changes = _read_changes(flags, settings)
 
     async def update_stored(workspace: Workspace) -> int:
         from corrobora.app.followups import submit_follow_up  # noqa: PLC0415 - as above
         from corrobora.faces.cli.run import conduct_run  # noqa: PLC0415 - as above
 
-        made = await submit_follow_up(workspace, flags["run"], models=models, overrides=fields)
+        made = await submit_follow_up(workspace, flags["run"], **changes)
         code = await conduct_run(workspace, made, replace(wanted, as_json=False, prints=False))
         if wanted.target is None:
             await _print_changes(workspace, made, as_json=wanted.as_json)
@@ -111,9 +111,10 @@ def update(**flags: Any) -> int:
     return with_workspace(settings, update_stored)
 
 
-def _list_named_models(named: Sequence[str], settings: Settings) -> tuple[tuple[str, str], ...]:
-    """Return the models of all tiers if the flags name one; else the new run has those of the earlier one."""
-    return tuple(sorted(settings.models.items())) if named else ()
+def _read_changes(flags: Flags, settings: Settings) -> RunChanges:
+    """Return what the flags change; the new run has everything else as the earlier one."""
+    fields = parse_fields(flags["fields"])
+    return read_run_changes(settings, run_settings(flags), fields, model_required=bool(flags["model"]))
 
 
 async def _print_changes(workspace: Workspace, run: RunId, *, as_json: bool) -> None:
@@ -130,9 +131,10 @@ async def _print_changes(workspace: Workspace, run: RunId, *, as_json: bool) -> 
     "--cron", default="daily", show_default=True, metavar="LINE|daily", help="As for `corrobora schedule add`."
 )
 @click.option("--name", metavar="NAME", help="The name of the schedule.  [default: watch- and the run]")
+@run_options
 @deliver_option
 @config_option
-def watch(*, run: str, cron: str, name: str | None, deliver: tuple[str, ...], config_file: Path | None) -> None:
+def watch(*, run: str, cron: str, name: str | None, deliver: tuple[str, ...], **flags: Any) -> None:
     """Research the question of RUN on a schedule and deliver only when a statement changed.
 
     Other wording, another order and dates of access are no change. `corrobora schedule list` shows it, and a worker
@@ -140,15 +142,16 @@ def watch(*, run: str, cron: str, name: str | None, deliver: tuple[str, ...], co
     """
     if name is not None:
         check_schedule_name(name)
-    settings = open_settings(config_file)
+    settings = open_settings(flags["config_file"], run_settings(flags))
     output = parse_deliveries(deliver)
+    changes = _read_changes(flags, settings)
 
     async def store_watch(workspace: Workspace) -> tuple[str, str]:
         from corrobora.app.followups import find_reported, watch_run  # noqa: PLC0415 - as above
 
         whole = await find_reported(workspace, run)
         named = name or f"watch-{whole.removeprefix('r_')[:12]}"
-        return named, await watch_run(workspace, whole, named, CRON_NAMES.get(cron, cron), output)
+        return named, await watch_run(workspace, whole, named, CRON_NAMES.get(cron, cron), output, **changes)
 
     named, due = with_workspace(settings, store_watch)
     click.echo(f"{named}: next on {due}; a worker must be running then: corrobora worker")
@@ -175,7 +178,7 @@ _WAITS = "changes_proposed"
 @click.option("--accept-losses", is_flag=True, help="Accept all changes, also those that lose something.")
 @click.option("--versions", is_flag=True, help="List the versions of the report.")
 @click.option("--restore", type=click.IntRange(1), metavar="N", help="Make version N the newest one, as it was.")
-@model_option
+@run_options
 @no_input_option
 @add_file_options
 def edit(**flags: Any) -> int:
@@ -193,7 +196,7 @@ def edit(**flags: Any) -> int:
     asked = EditRequest(tuple(_read_edits(flags)), (flags["feedback"] or "").strip())
     accept = _read_accept(flags)
     wanted = output_options(flags, settings)
-    models = _list_named_models(flags["model"], settings)
+    changes = _read_changes(flags, settings)
 
     async def edit_stored(workspace: Workspace) -> int:
         from corrobora.app.followups import accept_changes, submit_edit  # noqa: PLC0415 - `--help` loads no engine
@@ -204,7 +207,7 @@ def edit(**flags: Any) -> int:
         else:
             target = await _find_version(workspace, flags)
             whole = replace(asked, restore=flags["restore"] is not None)
-            run = await submit_edit(workspace, target, whole, accept=accept, models=models)
+            run = await submit_edit(workspace, target, whole, accept=accept, **changes)
         return await _conduct_edit(workspace, run, wanted)
 
     return with_workspace(settings, edit_stored)

@@ -33,6 +33,8 @@ from corrobora.faces.cli.options import (
     with_workspace,
 )
 from corrobora.faces.cli.request import (
+    NEW_RUN,
+    NEW_RUN_FLAGS,
     add_output_options,
     complete_flags,
     no_input_option,
@@ -54,7 +56,7 @@ if TYPE_CHECKING:
 
 @click.command(cls=GroupedCommand, example='corrobora chat "What changed in the rules?" -l ./papers')
 @click.argument("question", required=False)
-@setting_options("libraries", "providers", profile="tree")
+@setting_options(*NEW_RUN, profile="tree")
 @model_option
 @fields_option
 @click.option("--plan", type=FILE_PATH, metavar="FILE", help="Suggest a plan: a JSON file.")
@@ -97,11 +99,11 @@ def chat(*, resume: str | None, listed: bool, forget: str | None, **flags: Any) 
 def _resume_dialogue(identity: str, flags: Flags) -> int:
     """Go on with a stored dialogue. Where and how to research was said when it began, so it cannot be said again."""
     context = click.get_current_context()
-    for name in ("question", "library", "provider", "profile", "model", "fields", "plan"):
+    for name in ("question", *NEW_RUN_FLAGS):
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             raise UserError(
                 "resume_with_flags",
-                f"--resume continues a dialogue as it was begun; {name} cannot be given with it.",
+                f"--resume continues a dialogue as it was begun; {name.replace('_', '-')} cannot be given with it.",
                 next_step="Leave it out, or begin a new dialogue without --resume.",
             )
     whole = complete_flags(flags)
@@ -208,7 +210,7 @@ _MAX_THREAD_BYTES = 1_000_000
 
 @click.command(cls=GroupedCommand, example="corrobora investigate thread.toml -l ./papers")
 @click.argument("thread", type=FILE_PATH, metavar="THREAD.toml")
-@setting_options("libraries", "providers", profile="triplet")
+@setting_options(*NEW_RUN, profile="triplet")
 @model_option
 @fields_option
 @add_output_options
@@ -250,13 +252,24 @@ DEMO_QUESTION = (
 )
 
 
+_ELSEWHERE = ("libraries", "providers", "offline", "refresh", "allow_egress", "show_queries")  # not in the demo
+
+
 @click.command(cls=GroupedCommand, example="corrobora demo -o report.md")
+@setting_options(*(each for each in NEW_RUN if each not in _ELSEWHERE))
+@model_option
+@fields_option
 @no_input_option
 @add_output_options
 def demo(**flags: Any) -> int:
     """Research a question over the documents that ship with the package."""
     settings = open_settings(flags["config_file"], run_settings(flags))
-    request = build_request(replace(settings, libraries=(DEMO,), providers=()), parse_question(DEMO_QUESTION))
+    request = build_request(
+        replace(settings, libraries=(DEMO,), providers=()),
+        parse_question(DEMO_QUESTION),
+        fields=parse_fields(flags["fields"]),
+        model_required=bool(flags["model"]),
+    )
     from corrobora.faces.cli.run import start_run  # noqa: PLC0415 - `--help` must not load the engine
 
     return start_run(settings, request, output_options(flags, settings))

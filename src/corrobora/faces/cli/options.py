@@ -316,7 +316,8 @@ def list_flags(*, report: bool | None = None) -> dict[str, DeclaredSetting]:
 def setting_options(*attributes: str, **defaults: str) -> Callable[[F], F]:
     """Return a decorator that adds the flags of settings to a command; a command may have a default of its own."""
     flags = list_flags()
-    return add_options(*(_make_option(flags[each], defaults.get(each)) for each in (*attributes, *defaults)))
+    named = dict.fromkeys((*attributes, *defaults))
+    return add_options(*(_make_option(flags[each], defaults.get(each)) for each in named))
 
 
 def _make_option(declared: DeclaredSetting, default: str | None) -> Callable[[F], F]:

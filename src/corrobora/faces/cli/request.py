@@ -41,7 +41,7 @@ from corrobora.faces.request import Question, build_request
 if TYPE_CHECKING:
     from corrobora.faces.cli.run import OutputOptions
 
-_NEW_RUN_FLAGS = frozenset(
+NEW_RUN_FLAGS = frozenset(
     {"source", "model", "fields", "plan", "plan_only", "yes"}
     | {declared.parameter for declared in list_flags(report=False).values()}
 )
@@ -73,6 +73,12 @@ def _target_options(*attributes: str) -> Callable[[F], F]:
 
 
 add_output_options = _target_options(*list_flags(report=True))  # `OutputOptions` holds what they say
+NEW_RUN = tuple(list_flags(report=False))  # every command that starts research of its own takes these
+FOLLOWING_RUN = tuple(
+    each
+    for each in NEW_RUN
+    if each not in ("profile", "libraries", "providers", "offline", "refresh")  # as the earlier run had them
+)
 add_file_options = _target_options("display")  # without those that judge a report: for a version of one that was judged
 
 
@@ -87,7 +93,7 @@ add_file_options = _target_options("display")  # without those that judge a repo
 @click.option(
     "--source", multiple=True, metavar="URL", help="Read this page first; URL/* reads the whole site. Repeatable."
 )
-@setting_options(*list_flags(report=False))
+@setting_options(*NEW_RUN)
 @model_option
 @fields_option
 @click.option("--plan", type=FILE_PATH, metavar="FILE", help="Suggest a plan: a JSON file.")
@@ -141,7 +147,7 @@ def _continue_run(flags: Flags, settings: Settings, run: str) -> int:
     context = click.get_current_context()
     for option in context.command.params:
         name = str(option.name)
-        if name in _NEW_RUN_FLAGS and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+        if name in NEW_RUN_FLAGS and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             raise UserError(
                 "flag_of_a_new_run",
                 f"{option.opts[-1]} applies only to a new run: {run} continues as it was requested.",

@@ -32,7 +32,7 @@ from corrobora.faces.cli.options import (
     with_workspace,
     workspace_command,
 )
-from corrobora.faces.cli.request import complete_flags, read_request, run_settings
+from corrobora.faces.cli.request import NEW_RUN, complete_flags, read_request, run_settings
 from corrobora.faces.cli.screen import LOG_FORMS, LogForm, one_line, set_up_logs, write_stderr
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def schedule() -> None:
 @click.option(
     "--cron", required=True, metavar="LINE|weekly", help="Five cron fields in UTC, or hourly, daily, weekly or monthly."
 )
-@setting_options("libraries", "providers", "profile")
+@setting_options(*NEW_RUN)
 @model_option
 @fields_option
 @deliver_option

@@ -197,19 +197,20 @@ RETURNING extract(epoch FROM tat - clock_timestamp())::float8
 """
 
 
+_MOST_SLOTS = 8  # that one statement reserves
+
+
 class RateLimiter:
     """At most `rate` calls a second to one provider, with bursts of `burst`, over all processes of one database.
 
-    In any window of one second at most `rate + burst` calls begin. `most` bounds the slots that one statement
-    reserves: 1 or 2 where processes must share fairly, 8 at high rates.
+    In any window of one second at most `rate + burst` calls begin.
     """
 
-    def __init__(self, database: Database, provider: str, *, rate: float, burst: int = 1, most: int = 8) -> None:
+    def __init__(self, database: Database, provider: str, *, rate: float, burst: int = 1) -> None:
         self._database = database
         self._provider = provider
         self._rate = rate
         self._burst = burst
-        self._most = most
         self._waiting: deque[asyncio.Future[float]] = deque()
         self._task: asyncio.Task[None] | None = None
 
@@ -230,7 +231,7 @@ class RateLimiter:
     async def _reserve_slots(self) -> None:
         """Reserve exactly as many slots as there are waiters: none is wasted, and none is used late."""
         while self._waiting:
-            taken = [self._waiting.popleft() for _ in range(min(len(self._waiting), self._most))]
+            taken = [self._waiting.popleft() for _ in range(min(len(self._waiting), _MOST_SLOTS))]
             waiters = [future for future in taken if not future.done()]
             if not waiters:
                 continue

@@ -48,6 +48,13 @@ def test_the_authors_are_those_that_the_file_states():
         assert read_docx(packed(extra={"docProps/core.xml": core.format(creator).encode()})).authors == authors
 
 
+def test_the_date_of_a_library_s_empty_template_is_no_date_of_the_document():
+    """What python-docx and python-pptx write keeps the day of the file that they start from, unless it is set."""
+    core = '<x xmlns:t="http://purl.org/dc/terms/"><t:created>{}</t:created></x>'
+    for created, published in (("2013-12-23T23:15:00Z", ""), ("2013-12-23T10:00:00Z", "2013-12-23")):
+        assert read_docx(packed(extra={"docProps/core.xml": core.format(created).encode()})).published == published
+
+
 def test_d10_a_bomb_is_too_large():
     assert outcome(packed(extra={"word/media/x": b"\0" * 50_000_000})) == "too_large"
     assert outcome(packed(extra={f"x{n}": b"" for n in range(MAX_ENTRIES)})) == "too_large"

@@ -87,8 +87,6 @@ def test_the_parts_of_a_question_stand_alone(question, found):
         ("Who originally wrote the lathe tool, and when was it released?", "When was it released (the lathe tool)?"),
         ("What causes the crash and how can it be avoided?", "How can it be avoided (the crash)?"),
         ("Who may use the lathe and what does it cost?", "What does it cost (the lathe)?"),
-        ("What does the -k option do and when was it added?", "When was it added (the -k option)?"),
-        ("What does the lathe-wait protect against and what is its limit?", "What is its limit (the lathe-wait)?"),
         (
             "What happens when --heat is low and does it crack the glaze bowls?",
             "does it crack the glaze bowls (--heat is low)?",

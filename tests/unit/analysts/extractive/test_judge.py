@@ -58,30 +58,6 @@ def test_one_source_is_less_diverse_than_two():
     assert two.source_diversity > one.source_diversity
 
 
-OLD_RULE = next(f for f in FACTS if f.source == "S1" and "SHOULD NOT" in f.quote)
-NEW_RULE = next(f for f in FACTS if f.source == "S2" and "SHALL NOT" in f.quote)
-TABLE = (
-    "# T\n\n## 1. Opening\n\n- {old}\n\n---\n\n## 2. Differences\n\n"
-    "The sources differ here; both statements stand side by side.\n\n"
-    "| Difference | Earlier | Later |\n|---|---|---|\n"
-    "| SHOULD NOT → SHALL NOT | 2015 edition: {old} | 2021 edition: {new} |\n\n---\n\n## Conclusion\n\n- {last}\n"
-)
-
-
-def compared(last: str) -> Draft:
-    return Draft("T", TABLE.format(old=cite_fact(OLD_RULE), new=cite_fact(NEW_RULE), last=last))
-
-
-def test_angles_30_the_judge_misses_a_change_that_the_report_does_not_tell():
-    told = play(judge, Reviewing("r", QUESTION, compared(cite_fact(FACTS[-1])), FACTS))
-    one_side = Draft("T", f"# T\n\n{cite_fact(OLD_RULE)}\n")
-    untold = play(judge, Reviewing("r", QUESTION, one_side, FACTS))
-    assert untold.completeness < told.completeness <= 1.0
-    assert "0 of" in untold.rationale.partition("spoken to")[2]
-    asked = "How often shall thermal chambers be inspected?"  # no comparison is asked for
-    assert "differences" not in play(judge, Reviewing("r", asked, one_side, FACTS)).rationale
-
-
 def test_angles_30_words_of_the_question_scattered_over_a_page_answer_nothing():
     asked = "Who paints the harbour gates of Ardal?"
     facts = tuple(
