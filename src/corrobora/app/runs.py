@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from corrobora.storage.journal.artifacts import RunFolder
     from corrobora.storage.journal.runs import Runs
 
-
 PLAN_TOPIC = "plan"
 RETRY_TOPIC = "retry"  # failures of an ended run are tried again
 ANYWAY_TOPIC = "deliver_anyway"  # a report is handed over also if its verification failed

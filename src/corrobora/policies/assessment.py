@@ -225,9 +225,8 @@ def _find_passing(
 ) -> tuple[Fact, ...]:
     """Return the facts that answer a question, the best grade first.
 
-    A statement answers if it passes the answer test, or suits a question that the library is likely to answer and whose
-    names were all read, with a word of its topic, or one that a model counts as answered by it, or is one of several
-    that it names together.
+    A statement answers if it passes the answer test; or suits a question with a word of its topic, whose names were all
+    read and which the library is likely to answer; or a model counts it, or it with others, as the answer.
     """
     claimed, checked = judged.answered.get(asked.id), view.check(asked.text)
     missing = [check.missing for _, check in checked]

@@ -54,7 +54,7 @@ def test_scripts_without_spaces_give_pairs():
 
 
 def test_fingerprint_names_version_and_list():
-    assert tokenizer_fingerprint().startswith("porter-5-")
+    assert tokenizer_fingerprint().startswith("porter-6-")
     assert all(fold_text(word) == word for word in STOP_WORDS)
 
 
