@@ -97,7 +97,7 @@ async def list_runs(workspace: Workspace, *, limit: int, search: str, as_json: b
     if more:
         write_stderr(f"These are the newest {limit}; older ones: corrobora runs list --limit {min(10_000, 10 * limit)}")
     if not found:
-        write_stderr("No run's question contains that." if search else "No runs yet.")
+        write_stderr("No run's question contains that." if search else "No runs yet. The first one: corrobora demo")
 
 
 @runs.command(cls=GroupedCommand, example="corrobora runs compare r_7k2q last")

@@ -61,6 +61,10 @@ def test_angles_the_scores_of_runs_are_listed_to_be_compared(filled: Any) -> Non
     assert f"score {row['score']:.2f}" in line
 
 
+def test_an_empty_list_says_how_to_begin(served: Any) -> None:
+    assert served("runs", "list").err.endswith("No runs yet. The first one: corrobora demo\n")
+
+
 @pytest.mark.covers("runs list --search")
 def test_a_narrow_terminal_breaks_lines_between_words(finished: tuple[Any, str]) -> None:
     shell, run = finished
