@@ -1,4 +1,4 @@
-"""What stands where in real Chromium: text that runs from right to left, the contents of a report, long tasks."""
+"""What stands where in real Chromium: text from right to left, contents, long texts, what the end of a run brings."""
 
 from __future__ import annotations
 
@@ -53,3 +53,15 @@ def test_what_is_typed_is_seen_whole(open_page: OpenPage) -> None:
     page = open_page("/")
     page.locator("#question").fill("Which grid batteries kept their capacity?\n" * 12)
     assert page.locator("#question").evaluate("(each) => each.scrollHeight <= each.clientHeight")
+
+
+def test_a_run_that_ends_while_it_is_watched_can_be_removed_there(open_page: OpenPage) -> None:
+    """What a run can be asked for only after its end was there only after a reload."""
+    page = open_page("/")
+    page.locator("#question").fill("How many lanes does the bridge at Arnholm carry?")
+    page.locator("input[value=docs]").check()
+    page.get_by_role("button", name="Research").click()
+    expect(page.get_by_role("link", name="Read the report")).to_be_visible()
+    page.get_by_text("Remove this run").click()
+    page.get_by_role("button", name="Remove for good").click()
+    page.wait_for_url("**/runs")

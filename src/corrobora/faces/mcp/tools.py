@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Annotated, Any, Literal, ParamSpec
 
 from mcp.server.mcpserver import Context, MCPServer
+from mcp.server.mcpserver.exceptions import ResourceNotFoundError
 from mcp_types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import Field, ValidationError
 
@@ -89,9 +90,11 @@ def refuse_call(error: CorroboraError | ValidationError) -> CallToolResult:
 
 
 def add_tools(server: MCPServer[Any], workspace: Workspace) -> None:
-    """Add the tools to a server."""
-    for add in (_add_run_tools, _add_follow_up, _add_edits, _add_control_tools, _add_evidence_tools, _add_search_pair):
+    """Add the tools to a server, and the documents that one of them finds."""
+    for add in (_add_run_tools, _add_follow_up, _add_edits, _add_control_tools, _add_evidence_tools):
         add(server, workspace)
+    _add_search_pair(server, workspace)
+    _add_documents(server, workspace)
 
 
 def _add_run_tools(server: MCPServer[Any], workspace: Workspace) -> None:
@@ -273,12 +276,14 @@ def _add_evidence_tools(server: MCPServer[Any], workspace: Workspace) -> None:
         return make_result(summarize_recheck(result) | found | {"statements_that_fail": failing[:100]})
 
 
-def _add_search_pair(server: MCPServer[Any], workspace: Workspace) -> None:
-    async def list_names() -> Sequence[str]:
-        own = workspace.settings.libraries
-        stored = [each.name for each in await list_libraries(workspace)]
-        return [name for name in stored if name in own] or stored
+async def _list_searched(workspace: Workspace) -> Sequence[str]:
+    """Return the libraries of the settings, without any all that are stored."""
+    own = workspace.settings.libraries
+    stored = [each.name for each in await list_libraries(workspace)]
+    return [name for name in stored if name in own] or stored
 
+
+def _add_search_pair(server: MCPServer[Any], workspace: Workspace) -> None:
     @server.tool(annotations=_READ_ONLY)
     @explain_errors
     async def search(
@@ -286,7 +291,7 @@ def _add_search_pair(server: MCPServer[Any], workspace: Workspace) -> None:
         limit: Annotated[int, Field(ge=1, le=50)] = 10,
     ) -> CallToolResult:
         """Search the stored libraries and return passages; fetch returns the text of one."""
-        library = open_library(workspace, await list_names())
+        library = open_library(workspace, await _list_searched(workspace))
         hits = await library.hybrid_search(parse_question(query, least=1).text, limit=limit)
         rows = [
             {
@@ -303,7 +308,7 @@ def _add_search_pair(server: MCPServer[Any], workspace: Workspace) -> None:
     @explain_errors
     async def fetch(id: Annotated[str, Field(description="Id of a search result.", max_length=40)]) -> CallToolResult:  # noqa: A002 - the shape that chat products expect
         """Return the text of a document that search found, from the passage on if the id names one."""
-        library = open_library(workspace, await list_names())
+        library = open_library(workspace, await _list_searched(workspace))
         whole = await describe_passage(workspace, library, id, neighbours=0)
         source, text = await library.document(whole["source"])
         passages = await library.passages([each["passage"].split(":")[1] for each in whole.get("passages", ())])
@@ -318,6 +323,21 @@ def _add_search_pair(server: MCPServer[Any], workspace: Workspace) -> None:
         }
         document = {"id": id, "title": whole["title"], "text": part, "url": _link(source.url, source.id)}
         return make_result(document | {"metadata": metadata})
+
+
+def _add_documents(server: MCPServer[Any], workspace: Workspace) -> None:
+    @server.resource(
+        "corrobora://sources/{source}",
+        name="document",
+        title="A document that search found",
+        mime_type="application/json",
+    )
+    async def read_document(source: str) -> str:
+        try:
+            library = open_library(workspace, await _list_searched(workspace))
+            return dump_json(await describe_passage(workspace, library, source))
+        except CorroboraError as error:
+            raise ResourceNotFoundError(explain_error(error, "tool")) from error
 
 
 def _link(url: str, source: str) -> str:

@@ -69,7 +69,7 @@ NamedRun = Annotated[RunId | None, Depends(find_named_run)]
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class DeferredAnswer:
     """Answers a call that let a run begin or go on: at once, or when the run has ended or waits for a person."""
 
     workspace: Workspace
@@ -91,12 +91,12 @@ def make_answer(
     prefer: Annotated[
         str | None, Header(max_length=200, description="`wait=SECONDS`, at most 30: wait until the run ends or waits.")
     ] = None,
-) -> Answer:
+) -> DeferredAnswer:
     """Return what answers this call."""
-    return Answer(workspace, response, prefer or "")
+    return DeferredAnswer(workspace, response, prefer or "")
 
 
-RunAnswer = Annotated[Answer, Depends(make_answer)]
+RunAnswer = Annotated[DeferredAnswer, Depends(make_answer)]
 
 
 @router.post("", status_code=202)

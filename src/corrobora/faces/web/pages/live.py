@@ -33,7 +33,9 @@ from corrobora.storage.journal.events import read_events
 from corrobora.text.phrases import describe_code
 
 router = APIRouter()
-PANELS = tuple("tabs status changes budget tree activity sources coverage rounds conflicts spoken".split())
+PANELS = tuple(
+    "tabs status changes budget tree activity sources coverage rounds conflicts webhooks remove spoken".split()
+)
 _TICK_SECONDS = 1.0  # how often the clock of a running run moves
 _IDLE_SECONDS = 15.0  # between two signs of life where nothing changes
 _REST_SECONDS = 0.25  # at most four updates a second
@@ -60,6 +62,7 @@ class LiveState:
     elapsed: float
     proposed: Mapping[str, Any]  # the changes of an edit that waits
     wishes: Collection[str] = ()  # what a person asked this attempt for: to pause, to finish
+    webhooks: Sequence[Mapping[str, Any]] = ()  # of the end of the run
 
     @property
     def wish(self) -> str:
@@ -145,7 +148,8 @@ async def read_state(workspace: Workspace, row: RunRow, view: RunView) -> LiveSt
     now = datetime.now(UTC).isoformat()
     elapsed = view.elapsed_at(now) if running else max(row.elapsed_seconds, view.gauge.elapsed_seconds or 0.0)
     proposed = await read_changes(workspace, row.id) if row.outcome == CHANGES_PROPOSED else {}
-    return LiveState(row, view, elapsed, proposed, wishes)
+    webhooks = await service.list_webhooks(workspace, row.id) if row.status.final else ()
+    return LiveState(row, view, elapsed, proposed, wishes, webhooks)
 
 
 async def load_view(workspace: Workspace, run: str, view: RunView | None = None) -> RunView:
@@ -182,7 +186,6 @@ async def _render_run(
         row=row,
         label=thread_label,
         error=error,
-        webhooks=await service.list_webhooks(workspace, row.id),
     )
 
 
