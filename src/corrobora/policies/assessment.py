@@ -25,6 +25,7 @@ from corrobora.policies.grading import (
 from corrobora.policies.queries import is_exhausted
 from corrobora.text import phrases
 from corrobora.text.answer_match import AnswerCheck, Lack, covers_both_sides, is_answered, read_ratings
+from corrobora.text.answers import classify_question
 from corrobora.text.mentions import find_names
 from corrobora.text.phrases import format_count
 from corrobora.text.questions import asks_to_compare, split_parts
@@ -225,21 +226,21 @@ def _find_passing(
 ) -> tuple[Fact, ...]:
     """Return the facts that answer a question, the best grade first.
 
-    A statement answers if it passes the answer test; or suits a question with a word of its topic, whose names were all
-    read and which the library is likely to answer; or a model counts it, or it with others, as the answer.
+    A statement answers if it passes the answer test, or suits a question that the library is likely to answer and whose
+    names were all read, or one that a model counts as answered by it, or is one of several that it names together.
     """
     claimed, checked = judged.answered.get(asked.id), view.check(asked.text)
-    missing = [check.missing for _, check in checked]
-    absent = frozenset[str]().union(*missing[:1]).intersection(*missing)
+    absent = frozenset[str].intersection(*(check.missing for _, check in checked)) if checked else ()
     likely = _is_likely(asked) and all(" " in name for name in absent)  # "Mill 4" is often "version 4"
-    taken = {*changed, *(_answer_by_parts(asked, view, judged) if claimed else ())}
-    taken |= _answer_together(asked, view, judged) if claimed else set()
+    counts = classify_question(asked.text).quantified  # a number beside a name alone may count anything
+    together = _answer_by_parts(asked, view, judged) | _answer_together(asked, view, judged) if claimed else ()
+    taken = {*changed, *together}
     return sort_by_grade(
         fact
         for fact, check in checked
         if check.passed
         or fact.id in taken
-        or (check.suits and check.share and likely)
+        or (check.suits and likely and (check.share or not counts))
         or (claimed and judged.may_answer(asked, fact) and (check.suits or not _can_compare(asked, fact)))
     )
 
@@ -358,8 +359,7 @@ def _count_attempt(
         got = any(asked.id in fact.answers for fact in found)
         attempts += not got and not asked.is_answered
     asked = replace(asked, attempts=attempts)
-    given_up = thread.course.exhaust and is_exhausted(asked, thread.course.attempts)
-    if given_up and not asked.is_answered:
+    if thread.course.exhaust and not asked.is_answered and is_exhausted(asked, thread.course.attempts):
         return replace(asked, standing=SubQuestionStatus.EXHAUSTED)
     return asked
 

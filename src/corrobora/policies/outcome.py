@@ -20,6 +20,7 @@ from corrobora.policies.assessment import assess_questions, merge_facts
 from corrobora.policies.grading import EvidenceView
 from corrobora.policies.queries import COMPLETION_DRIVE
 from corrobora.text import phrases
+from corrobora.text.answer_match import read_ratings
 from corrobora.text.phrases import format_count
 from corrobora.text.tokens import token_overlap
 
@@ -155,14 +156,16 @@ def list_denied(found: Findings) -> dict[str, list[str]]:
 def explain_refusal(question: str, sub_questions: Sequence[SubQuestion], facts: Sequence[Fact]) -> str:
     """Say why quotes that no model has judged are no report, or "" if one of them is near the question.
 
-    One is near that holds a word of the topic, or where the library is too small to tell, a name: an answer in other
-    words than those of the question stands in such a passage more often than it does not.
+    One is near that holds a word of the topic, or where the library is too small to tell, a name; any is where the
+    library is not unlikely to speak of the question. An answer in other words stands in such passages often enough.
     """
     if not sub_questions or not facts or any(map(is_partly_answered, sub_questions)):
         return ""
     view = EvidenceView(facts)
     asked = dict.fromkeys((question, *(each.text for each in sub_questions)))
-    rated = any(each.likely is not None for each in sub_questions)
+    rated = [each.likely for each in sub_questions if each.likely is not None]
+    if any(likely >= read_ratings()[0] for likely in rated):
+        return ""
     checked = (check for each in asked for _, check in view.check(each))
     if any(check.share or (check.near and not rated) for check in checked):
         return ""
