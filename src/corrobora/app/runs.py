@@ -298,9 +298,7 @@ class StoredHuman:
     def __init__(
         self, runs: Runs, run: str, estimate: Callable[[Plan], Estimate] | None = None, phrase: str = ""
     ) -> None:
-        self._runs = runs
-        self._run = run
-        self._estimate = estimate
+        self._runs, self._run, self._estimate = runs, run, estimate
         self._words = f' (in a script: --words "{phrase}")' if phrase else ""
 
     async def authorize(self, plan: Plan) -> bool:
