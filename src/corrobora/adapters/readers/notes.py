@@ -95,8 +95,9 @@ def level_box_titles(page: Element) -> None:
     """
     for heading in list(page.iter(*_HEADINGS)):
         box: Element = heading.getparent()
-        names = [] if box is None else str(box.get("class") or "").lower().split()
-        named = not _BOXES.isdisjoint(names) or (box is not None and box.get("role") == "note")
+        if box is None:
+            continue
+        named = not _BOXES.isdisjoint(str(box.get("class") or "").lower().split()) or box.get("role") == "note"
         if named and sum(1 for _ in islice(box.iter(*_HEADINGS), 2)) == 1:
             heading.tag = "p"
 
