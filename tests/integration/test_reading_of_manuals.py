@@ -115,8 +115,8 @@ async def test_who_is_not_shown_all_facts_is_told_how_many_more_there_are(databa
         await run_on_web(server, database_url, [write_page("lamp", "The lamp", text)], max_rounds="1")
     shown = {role: prompts(server, role)[0] for role in ("reflect", "synthesize")}
     facts = {role: len(re.findall(r"^F\w+ \[S\d+:C\d+\]", user, re.MULTILINE)) for role, user in shown.items()}
-    assert facts["reflect"] == MAX_ROUND_FACTS
-    assert f"without {facts['synthesize'] - MAX_ROUND_FACTS} more on the same questions" in shown["reflect"]
+    assert facts["reflect"] == 2 * MAX_ROUND_FACTS, "as many again by their beginnings"
+    assert f"without {facts['synthesize'] - 2 * MAX_ROUND_FACTS} more on the same questions" in shown["reflect"]
     assert "more on the same questions" not in shown["synthesize"], "the writer has room for all"
 
 

@@ -15,7 +15,7 @@ from tests.paths.conftest import Serve
 from tests.paths.starts import CLEAR, PHRASE, THREAD
 from tests.plugins.shell import Shell
 
-from corrobora.app.libraries import TICK_SECONDS
+from corrobora.app.library_changes import TICK_SECONDS
 from corrobora.testing.web import LoopbackWeb, WebPage
 
 

@@ -230,7 +230,7 @@ def test_truth_3_an_address_that_a_writer_typed_never_stays(
 
 
 @given(honest())
-def test_truth_1_a_quote_put_together_from_two_places_is_nofact_of_rules(made: tuple[list[Fact], list[str]]) -> None:
+def test_truth_1_a_quote_put_together_from_two_places_is_no_fact(made: tuple[list[Fact], list[str]]) -> None:
     facts, _ = made
     text = " ".join(fact.quote for fact in facts)
     source = Source(SourceId("S1"), "All", "all.md", "0" * 64)

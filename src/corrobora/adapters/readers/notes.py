@@ -94,9 +94,10 @@ def level_box_titles(page: Element) -> None:
     The box of a generator of documentation stands amid a section, often in an item of a list.
     """
     for heading in list(page.iter(*_HEADINGS)):
-        box = heading.getparent()
-        names = frozenset() if box is None else frozenset(str(box.get("class") or "").lower().split())
-        named = names & _BOXES or (box is not None and box.get("role") == "note")
+        box: Element = heading.getparent()
+        if box is None:
+            continue
+        named = not _BOXES.isdisjoint(str(box.get("class") or "").lower().split()) or box.get("role") == "note"
         if named and sum(1 for _ in islice(box.iter(*_HEADINGS), 2)) == 1:
             heading.tag = "p"
 
