@@ -299,8 +299,6 @@ def _matters(word: str, own: Sequence[str], near: Sequence[str], theirs: Sequenc
 
     No harmless function word does, no other form of a word there, and no number or unit that says the same.
     """
-    if word in near:
-        return False
     if any(measure.text == word for measure in find_measures(word)):
         return not _is_amount_there(own, near, theirs)
     if (unit := find_unit(word)) is not None:

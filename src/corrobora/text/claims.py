@@ -342,14 +342,9 @@ def find_instances(number: Number, quoted: Sequence[QuotedNumber]) -> list[Quote
 
 def split_sides(sentence: str, operands: Sequence[Number]) -> tuple[tuple[int, int], tuple[int, int]]:
     """Return where the two sides of a comparison stand: around "than", or around what separates two operands."""
-    between = re.search(r"\bbetween (.+?) and (.+)", sentence)
-    if between is not None:
-        return between.span(1), between.span(2)
     border = re.search(r"\bthan\b|\bexceed(?:s|ed)?\b|(?<=\w )as\b(?=\s(?!many|much|long|high))", sentence)
     if border is not None:
         return (0, border.start()), (border.end(), len(sentence))
-    if not operands and (border := re.search(r"\bfrom ([^,;]+?) to (?=[^,;]+)", sentence)) is not None:
-        return border.span(1), (border.end(), len(sentence))
     if len(operands) != 2:  # noqa: PLR2004 - a pair
         return (0, len(sentence)), (0, 0)
     first, second = operands

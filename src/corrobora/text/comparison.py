@@ -213,7 +213,7 @@ def _compare_parts(a: ParsedStatement, b: ParsedStatement) -> Iterator[Differenc
         if shared > _MIN_TOPIC and shared >= _INSIDE_SHARE * min(len(a.topic), len(b.topic)):
             yield from _compare_opposites(a.clause, b.clause)
         return
-    yield from _compare_duties(a, b, alike)
+    yield from _compare_duties(a, b)
     if alike < CLOSE_SUBJECT_SHARE:
         return
     yield from _compare_polarity(a.clause, b.clause)
@@ -280,12 +280,9 @@ def _name_different_things(a: ParsedStatement, b: ParsedStatement) -> bool:
     return bool(mine and yours and mine.isdisjoint(yours))
 
 
-def _compare_duties(a: ParsedStatement, b: ParsedStatement, alike: float) -> Iterator[Difference]:
-    """Compare obligations on the same verb, or the only obligation of each side if the subject is identical."""
+def _compare_duties(a: ParsedStatement, b: ParsedStatement) -> Iterator[Difference]:
+    """Compare obligations on the same verb."""
     pairs = [(m, y) for m in a.clause.duties for y in b.clause.duties if m.governs and m.governs == y.governs]
-    if not pairs and len(a.duties) == len(b.duties) == 1 and alike >= IDENTICAL_SUBJECT_SHARE:
-        same = {(m.value, m.dimension) for m in a.measures} == {(m.value, m.dimension) for m in b.measures}
-        pairs = [(a.clause.duties[0], b.clause.duties[0])] if same else []
     kept = {mine.kind for mine, yours in pairs if mine.kind == yours.kind}
     for mine, yours in pairs:
         if mine.kind != yours.kind and mine.kind not in kept and yours.kind not in kept:
