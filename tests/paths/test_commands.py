@@ -31,7 +31,7 @@ def test_the_flags_that_every_command_has_take_effect(shell: Shell, command: str
         "authorize": ["r_1"], "cancel": ["r_1"], "edit": ["r_1", "--outline"], "export": ["r_1"], "plot": ["r_1"],
         "investigate": ["thread.toml"],
         "library add": ["docs", "."], "library rename": ["docs", "papers"], "library rm": ["docs"],
-        "library search": ["docs", CLEAR],
+        "library refresh": ["docs"], "library search": ["docs", CLEAR],
         "library show": ["docs"], "profiles show": ["timed"], "research": [CLEAR], "resume": ["r_1"],
         "runs compare": ["r_1", "r_2"],
         "runs rm": ["r_1"], "runs show": ["r_1"],
@@ -127,7 +127,8 @@ def test_a_schedule_keeps_how_its_runs_are_made(filled: Shell) -> None:
 
 
 @pytest.mark.covers("library add --quiet", "library add --json", "library list --json", "library show --json")
-@pytest.mark.covers("library search --limit", "library search --json")
+@pytest.mark.covers("library search --limit", "library search --json", "library refresh --quiet")
+@pytest.mark.covers("library refresh --json")
 def test_libraries_for_programs(folder: Shell) -> None:
     (folder.folder / "papers" / "rivers.md").write_text("# Rivers\n\nThe rivers of the north hold perch and trout.\n")
     time.sleep(2 * TICK_SECONDS)  # else broken.pdf counts as written while the folder was read
@@ -147,7 +148,14 @@ def test_libraries_for_programs(folder: Shell) -> None:
     (folder.folder / "papers" / "ponds.md").write_text("# Ponds\n\nThe ponds of the south hold carp.\n")
     asked = folder("What do the ponds of the south hold?", "-l", "loud")
     assert "library  loud: 1 new; read them with: corrobora library add loud" in asked.err
-    assert "library  loud: 1 read, 2 unchanged" in folder("library", "add", "loud").err
+    assert "library  loud: 1 read, 2 unchanged" in folder("library", "refresh", "loud").err
+    (folder.folder / "bays").mkdir()
+    (folder.folder / "bays" / "bay.md").write_text("# Bay\n\nThe bay of the east is shallow.\n")
+    folder("library", "add", "bays", "bays")
+    assert "library  bays: 0 read, 1 unchanged" in folder("library", "refresh", "bays").err
+    quiet = folder("library", "refresh", "bays", "--quiet", "--json")
+    assert (quiet.err, [(each["library"], each["unchanged"]) for each in json.loads(quiet.out)]) == ("", [("bays", 1)])
+    assert folder("library", "rm", "bays").code == 0
     assert "carp" in folder("What do the ponds of the south hold?", "-l", "./papers").out
     assert len(json.loads(folder("library", "list", "--json").out)) == 2, "the folder is not stored once more"
     (folder.folder / "papers" / "ponds.md").unlink()

@@ -48,8 +48,7 @@ def test_the_help_of_a_list_has_no_part_about_reports() -> None:
 
 
 def test_a_word_that_no_command_of_a_group_has_is_told_what_there_is(shell: Any) -> None:
-    refused = shell("library", "refresh", "papers")
+    refused = shell("library", "renew", "papers")
     assert refused.code == 2
-    assert "There is no command 'refresh' of corrobora library. It has: add, list, rename, rm, search, show." in (
-        refused.complaint
-    )
+    known = "add, list, refresh, rename, rm, search, show"
+    assert f"There is no command 'renew' of corrobora library. It has: {known}." in refused.complaint
