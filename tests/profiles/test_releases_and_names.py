@@ -194,13 +194,15 @@ def test_a_number_at_the_start_of_a_wrapped_line_is_no_item_of_a_list(reports: d
     assert "at least six (6) months after it was added." in " ".join(opening(reports[KEPT]).split())
 
 
-def test_words_of_a_question_that_the_library_does_not_speak_of_are_no_answer(reports: dict[str, Report]) -> None:
+def test_a_question_of_which_the_library_holds_a_part_of_the_words_is_at_most_perhaps_answered(
+    reports: dict[str, Report],
+) -> None:
     assert "windows" in opening(reports[PAINTED])
-    assert reports[PAINTED].outcome is Outcome.PASSAGES
+    assert (reports[PAINTED].outcome, "perhaps" in reports[PAINTED].reason) == (Outcome.PARTIAL, True)
 
 
-def test_a_name_and_the_kind_of_answer_that_is_asked_for_are_near_the_question(reports: dict[str, Report]) -> None:
-    assert reports[BEGAN].outcome is Outcome.PASSAGES
+def test_a_name_and_the_kind_of_answer_that_is_asked_for_are_perhaps_an_answer(reports: dict[str, Report]) -> None:
+    assert (reports[BEGAN].outcome, "perhaps" in reports[BEGAN].reason) == (Outcome.PARTIAL, True)
     assert "Greta Lund on February 1st, 2000" in opening(reports[BEGAN])
 
 
