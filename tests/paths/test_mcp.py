@@ -119,9 +119,8 @@ async def test_a_whole_run_over_pipes(filled_url: str, tmp_path: Path) -> None:
         found = [await call(client, "fetch", id=each["id"]) for each in results]  # other tests may have stored bridges
         assert (set(results[0]), set(found[0]) - set(results[0])) == ({"id", "title", "url", "text"}, {"metadata"})
         assert any("412 metres long" in each["text"] for each in found)
-        stored = [each for each in found if not each["url"].startswith("http")]
-        assert stored[0]["url"].startswith("corrobora://sources/S")
-        assert stored[0]["title"] in await read_page(client, stored[0]["url"], "application/json")
+        stored = next(each for each in found if each["url"].startswith("corrobora://sources/S"))
+        assert stored["title"] in await read_page(client, stored["url"], "application/json")
 
 
 async def test_a_follow_up_question_is_a_run_of_its_own(filled_url: str, tmp_path: Path) -> None:
