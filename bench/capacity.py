@@ -133,10 +133,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, nargs="+", default=[1_000, 10_000, 100_000, 1_000_000])
     parser.add_argument("--seconds", type=float, default=60.0, help="median length of a run")
-    parser.add_argument("--calls", type=float, default=29.0, help="model calls of a run")
-    parser.add_argument("--cpu", type=float, default=16.2, help="CPU milliseconds of a model call, everything counted")
+    parser.add_argument("--calls", type=float, default=12.0, help="model calls of a run")
+    parser.add_argument("--cpu", type=float, default=20.1, help="CPU milliseconds of a model call, everything counted")
     parser.add_argument("--slots", type=int, default=50, help="runs at once in one worker")
-    parser.add_argument("--memory", type=float, default=279.0, help="MB of one worker with its parsers")
+    parser.add_argument("--memory", type=float, default=243.0, help="MB of one worker with its parsers")
     parser.add_argument("--peak", type=float, default=2.0, help="the busiest hour over the mean")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="corrobora-capacity-") as home:
