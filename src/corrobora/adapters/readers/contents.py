@@ -7,7 +7,8 @@ Roman numbers of pages, and titles that go over two lines. Does not know links: 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
@@ -20,8 +21,9 @@ _NUMBERED = re.compile(
 )
 _PAGE_CHARS = 8  # of a number of a page, with what stands before it
 _FEWEST = 4  # entries
-_HEADINGS_SHARE = 0.5  # of entries whose titles stand elsewhere as lines of their own
-_LEADERS_SHARE = 0.25  # the same, where leaders tell an entry
+_LED_SHARE = 0.25  # of entries with leaders whose titles stand elsewhere as lines of their own
+_PLACED_SHARE = 0.5  # of other entries whose titles stand on the pages that they name
+_ENDS = (".", "!", "?", ":", ";")
 
 
 class _Line(NamedTuple):
@@ -29,7 +31,8 @@ class _Line(NamedTuple):
     at: int
     title: str  # "" for a line that ends in no number of a page
     number: int
-    led: bool
+    led: bool = False  # a leader stands between title and number
+    ends: bool = False  # it is no beginning of a title
 
 
 def drop_contents(pages: Sequence[str]) -> list[str]:
@@ -42,12 +45,11 @@ def drop_contents(pages: Sequence[str]) -> list[str]:
     listed = {(line.page, line.at) for run in runs for line in run}
     if not listed:
         return list(pages)
-    headings = {
-        _fold_title(line)
-        for page, own in enumerate(split)
-        for at, line in enumerate(own)
-        if line.strip() and (page, at) not in listed
-    }
+    headings: dict[str, set[int]] = defaultdict(set)  # by what stands in a line of its own: the pages that have it
+    for page, own in enumerate(split):
+        for at, line in enumerate(own):
+            if line.strip() and (page, at) not in listed:
+                headings[_fold_title(line)].add(page)
     gone = {(line.page, line.at) for run in runs if _are_headings(run, headings) for line in run}
     return [
         "\n".join(line for at, line in enumerate(own) if (page, at) not in gone) if gone else pages[page]
@@ -60,9 +62,10 @@ def _read_line(line: str, page: int, at: int) -> _Line:
     found = _PAGE.search(line, max(0, len(line) - _PAGE_CHARS))
     title = line[: found.start()].rstrip(_GAP) if found else ""
     if found is None or _NAMED.search(title) is None:
-        return _Line(page, at, "", 0, led=False)
+        return _Line(page, at, "", 0, ends=line.endswith(_ENDS))
     number = int(found[0]) if found[0].isdecimal() else 0
-    return _Line(page, at, _fold_title(title), number, led=_LEADER.search(line, len(title), found.start()) is not None)
+    led = _LEADER.search(line, len(title), found.start()) is not None
+    return _Line(page, at, _fold_title(title), number, led=led)
 
 
 def _fold_title(title: str) -> str:
@@ -76,7 +79,7 @@ def _find_runs(lines: Sequence[_Line]) -> Iterator[list[_Line]]:
     highest = 0
     for known, group in groupby(lines, key=lambda line: bool(line.title)):
         found = list(group)
-        if not known and len(found) > 1:
+        if not known and (len(found) > 1 or found[0].ends):
             yield from _close(run)
             run = []
         for line in found:
@@ -96,8 +99,11 @@ def _close(run: list[_Line]) -> Iterator[list[_Line]]:
         yield run
 
 
-def _are_headings(run: Sequence[_Line], headings: set[str]) -> bool:
+def _are_headings(run: Sequence[_Line], headings: Mapping[str, set[int]]) -> bool:
+    """True if titles stand elsewhere as headings; without leaders, as far apart as the numbers say: on those pages."""
     entries = [line for line in run if line.title]
-    share = sum(line.title in headings for line in entries) / len(entries)
-    led = sum(line.led for line in entries) / len(entries)
-    return share >= (_LEADERS_SHARE if led >= _HEADINGS_SHARE else _HEADINGS_SHARE)
+    if 2 * sum(line.led for line in entries) >= len(entries):
+        return sum(line.title in headings for line in entries) >= _LED_SHARE * len(entries)
+    shifts = Counter((page - line.number) for line in entries for page in headings.get(line.title, ()))
+    spread = len({line.number for line in entries}) > 1  # else the shift of all is that of one place
+    return spread and max(shifts.values(), default=0) >= _PLACED_SHARE * len(entries)

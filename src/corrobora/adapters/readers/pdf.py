@@ -181,7 +181,7 @@ def _measure_lines(letters: PdfTextPage, lines: Sequence[str]) -> list[float]:
     for line in lines:
         heights, drawn = _measure_letters(letters, line, start, _MEASURED)
         if drawn:  # each box is as high as its letter: high ones tell the size, but a "j" is the highest
-            heights = sorted(_measure_letters(letters, line, start, _MEASURED_DRAWN)[0])
+            heights = sorted((*heights, *_measure_letters(letters, line, start, _MEASURED_DRAWN)[0]))
             heights = [heights[int(_HIGH * len(heights))]]
         found.append(median(heights) if heights else 0.0)
         start += len(line.encode("utf-16-le", "surrogatepass")) // 2 + len("\r\n")

@@ -128,6 +128,13 @@ def test_a_title_in_two_lines_of_drawn_letters_is_read_whole() -> None:
     assert read_pdf(made(page, fonts="/F2 6 0 R", more=drawn_font(6))).title == " ".join(title)
 
 
+def test_a_drawn_line_with_one_letter_among_its_signs_is_read() -> None:
+    """Which letters of a line are measured depends on how many: the finer draw may miss all of them."""
+    lines = [f"{'1' * at}a{'1' * (length - at - 1)}" for length in range(3, 40) for at in range(0, length, length // 3)]
+    page = "\n".join(("Said.", *(f") Tj /F2 18 Tf ({line}) Tj /F1 12 Tf (" for line in lines)))
+    assert read_pdf(made(page, fonts="/F2 6 0 R", more=drawn_font(6))).text.count("a") == len(lines) + 1
+
+
 def test_each_page_is_a_heading_at_the_first_sentence_that_begins_on_it():
     first, second = "It begins on the first page and", "goes on here. The second page says more."
     parsed = read_pdf(made(first, second, "", "A third."))
