@@ -285,9 +285,8 @@ def mark_previous(
         return (), ()
     known = list_read_sources(previous)
     ours = tuple(number for marker, number in numbers.items() if SourceId(marker[1:].partition(":")[0]) in known)
-    named = (
-        f" ({', '.join(map(str, ours))})" if ours else ""
-    )  # in brackets they would cite, and nothing supports a note
+    # In square brackets the numbers would be citations, and nothing supports a note.
+    named = f" ({', '.join(map(str, ours))})" if ours else ""
     if len(ours) == len(numbers):
         where = f"every cited passage{named} stands in a source that it had read"
     elif ours:

@@ -7,6 +7,7 @@ models or who accepts a loss.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Container, Iterator, Sequence
 
 from corrobora.domain.report import Citation, Report
@@ -30,7 +31,7 @@ def list_losses(before: EditableReport, after: EditableReport, citations: Sequen
     left = {piece.id: piece for piece in after.pieces if piece.id}
     for piece in (each for each in before.pieces if each.id):
         yield from _list_lost_words(piece, left.get(piece.id))
-    yield from (Loss("statement", code) for code in before.code if code not in after.code)
+    yield from (Loss("statement", code) for code in (Counter(before.code) - Counter(after.code)).elements())
     for section in (each for each in before.sections if each not in after.sections):
         if title := before.read_title(section):
             yield Loss("statement", f"the section {title!r}")

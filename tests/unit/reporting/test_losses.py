@@ -36,6 +36,14 @@ def test_a_dropped_section_lists_its_statements_and_its_title() -> None:
     assert list_cited(GIVEN) == {1, 2}
 
 
+def test_code_that_goes_with_its_sentence_is_listed_also_where_another_copy_stays() -> None:
+    code = "\n\n```\nharbour --depth 77\n```\n\n"
+    given = split_document(f"# Ardal\n\nSet the depth: [1]{code}[1]\n\n## Pilots\n\nThey set it: [2]{code}[2]\n")
+    gone = apply_edit(given, Edit(EditAction.DROP, "1"))
+    assert gone.code == ("harbour --depth 77",)
+    assert "harbour --depth 77" in [loss.text for loss in list_losses(given, gone, REPORT.citations)]
+
+
 @pytest.mark.parametrize(("said", "quotes", "told"), [
     (DEEP, [DEEP], []),
     ("The basin is 9 metres deep.", [DEEP], ["at low water (of the sentence of its source)"]),
