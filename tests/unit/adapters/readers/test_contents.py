@@ -55,6 +55,8 @@ def test_rows_whose_names_are_headings_of_other_pages_than_they_say_stay() -> No
     rows = "\n".join(f"{part}  {number}" for part, number in zip(PARTS, (3, 11, 12, 40, 41), strict=True))
     pages = [rows, *write_pages(write_chapters())]
     assert drop_contents(pages) == pages
+    same = ["\n".join(f"{part}  7" for part in PARTS), "\n".join(write_chapters())]
+    assert drop_contents(same) == same, "one number of all tells no place"
     text = ["\n".join([*write_entries("  "), "", *write_chapters()])]
     assert drop_contents(text) == text, "a text without pages has no numbers of pages"
 
